@@ -1,0 +1,72 @@
+"""From prepared arrays to token vectors: one embedding per kind of input."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+
+__all__ = ["FeatureEmbedding", "SequenceEmbedding"]
+
+
+class FeatureEmbedding(nn.Module):
+    """One token per number of a row: ``token_j = x_j * weight_j + bias_j``.
+
+    Parameters
+    ----------
+    n_features : int
+        Numbers per row.
+    width : int
+        Length of a token vector.
+
+    Notes
+    -----
+    Shape: (n, n_features) to (n, n_features, width). The bias tells the features apart, so no
+    position codes are needed.
+    """
+
+    def __init__(self, n_features: int, width: int) -> None:
+        super().__init__()
+        self.n_tokens = n_features
+        self.weight = nn.Parameter(torch.empty(n_features, width))
+        self.bias = nn.Parameter(torch.empty(n_features, width))
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw both parameters from a normal law of standard deviation 0.5 and 0.25."""
+        nn.init.normal_(self.weight, std=0.5, generator=generator)
+        nn.init.normal_(self.bias, std=0.25, generator=generator)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Turn (n, n_features) into (n, n_features, width)."""
+        return torch.addcmul(self.bias, x.unsqueeze(-1), self.weight)
+
+
+class SequenceEmbedding(nn.Module):
+    """A linear map of each token's features plus a learned code of its position.
+
+    Parameters
+    ----------
+    n_tokens : int
+        Tokens per row.
+    n_features : int
+        Numbers per token.
+    width : int
+        Length of a token vector.
+
+    Notes
+    -----
+    Shape: (n, n_tokens, n_features) to (n, n_tokens, width).
+    """
+
+    def __init__(self, n_tokens: int, n_features: int, width: int) -> None:
+        super().__init__()
+        self.n_tokens = n_tokens
+        self.project = nn.Linear(n_features, width)
+        self.position = nn.Parameter(torch.empty(n_tokens, width))
+
+    def reset_parameters(self, generator: torch.Generator) -> None:
+        """Draw the position codes; the projection is drawn with all linear maps."""
+        nn.init.normal_(self.position, std=0.25, generator=generator)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Turn (n, n_tokens, n_features) into (n, n_tokens, width)."""
+        return self.project(x) + self.position

@@ -1,0 +1,1 @@
+"""Training and evaluating a torch module: batches, the private skorch net, fixed-size blocks."""

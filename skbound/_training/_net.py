@@ -1,0 +1,189 @@
+"""Train a module with skorch: weighted loss, warm-up and decay, clipping, early stopping."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F  # noqa: N812 (the name every torch reader knows)
+from skorch import NeuralNetClassifier
+from skorch.callbacks import Callback, EarlyStopping, GradientNormClipping, LRScheduler
+from skorch.helper import predefined_split
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
+from torch.utils.data import TensorDataset
+
+from skbound._nn._dropout import SeededDropout
+from skbound._training._batches import TensorBatches
+
+__all__ = ["TrainingPlan", "train"]
+
+_OPTIMIZERS = {"adamw": torch.optim.AdamW, "adam": torch.optim.Adam, "sgd": torch.optim.SGD}
+_WARM_UP = 0.1
+# Patterns of the parameters that weight decay must leave alone: norms, biases, embeddings.
+_NO_DECAY = ("*norm*", "*bias", "embedding*", "cls_token")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingPlan:
+    """How to train: the classifier's parameters that the loop needs, resolved."""
+
+    max_epochs: int
+    batch_size: int
+    lr: float
+    optimizer: str | type[torch.optim.Optimizer]
+    weight_decay: float
+    label_smoothing: float
+    gradient_clip: float | None
+    n_iter_no_change: int
+    callbacks: tuple[Callback, ...]
+    device: str
+    verbose: int
+
+
+class _WeightedNet(NeuralNetClassifier):
+    """A skorch classifier whose target is (labels, weights); weights have mean one."""
+
+    def __init__(self, *args: Any, label_smoothing: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.label_smoothing = label_smoothing
+
+    def get_loss(self, y_pred, y_true, X=None, training=False):
+        labels, weights = y_true
+        smoothing = self.label_smoothing if training else 0.0
+        losses = F.cross_entropy(y_pred, labels, reduction="none", label_smoothing=smoothing)
+        return (losses * weights).mean()
+
+
+class _RefuseNonFiniteLoss(Callback):
+    """Stop with an error as soon as an epoch's loss is not a number."""
+
+    def on_epoch_end(self, net, **kwargs):
+        loss = net.history[-1]["train_loss"]
+        if not math.isfinite(loss):
+            raise ValueError(
+                f"The training loss became {loss} in epoch {len(net.history)}. Nothing is "
+                f"certified from it. Lower lr, set gradient_clip, or look for extreme values in X."
+            )
+
+
+def _warm_up_then_cosine(n_steps: int):
+    """Return the factor of the learning rate at each step: linear up, cosine down to 1 %."""
+    n_up = max(1, round(_WARM_UP * n_steps))
+
+    def factor(step: int) -> float:
+        if step < n_up:
+            return (step + 1) / n_up
+        share = min(1.0, (step - n_up) / max(1, n_steps - n_up))
+        return 0.01 + 0.99 * 0.5 * (1.0 + math.cos(math.pi * share))
+
+    return factor
+
+
+def _callbacks(plan: TrainingPlan, n_steps: int, *, validated: bool) -> list:
+    callbacks: list = [
+        ("refuse_non_finite", _RefuseNonFiniteLoss()),
+        (
+            "schedule",
+            LRScheduler(
+                LambdaLR, lr_lambda=_warm_up_then_cosine(n_steps), step_every="batch",
+                event_name=None,
+            ),
+        ),
+    ]  # fmt: skip
+    if plan.gradient_clip is not None:
+        callbacks.append(("clip", GradientNormClipping(plan.gradient_clip)))
+    if validated:
+        stop = EarlyStopping(
+            patience=plan.n_iter_no_change, load_best=True, threshold=0.0, sink=_silent
+        )
+        callbacks.append(("early_stopping", stop))
+    # Copied, so that the caller's objects keep no state of this fit.
+    callbacks.extend(copy.deepcopy(callback) for callback in plan.callbacks)
+    return callbacks
+
+
+def _silent(*args: Any) -> None:
+    """Take the place of print."""
+
+
+def train(
+    module: nn.Module,
+    data: TensorDataset,
+    validation: TensorDataset | None,
+    plan: TrainingPlan,
+    *,
+    seed: int,
+    n_classes: int,
+) -> tuple[NeuralNetClassifier, list[dict[str, float]]]:
+    """Train `module` in place.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Initialised module that returns logits.
+    data : TensorDataset
+        Inputs, labels, weights (mean one).
+    validation : TensorDataset or None
+        The same for the rows that decide when to stop; None trains all epochs.
+    plan : TrainingPlan
+        Hyper-parameters.
+    seed : int
+        Seed of the order of rows and the dropout masks.
+    n_classes : int
+        Number of logits.
+
+    Returns
+    -------
+    net : NeuralNetClassifier
+        Trained and trimmed for prediction.
+    history : list of dict
+        Per epoch: train_loss, duration and, with validation rows, valid_loss.
+
+    Raises
+    ------
+    ValueError
+        If a loss is not finite.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    dropouts = [m for m in module.modules() if isinstance(m, SeededDropout)]
+    for number, dropout in enumerate(dropouts):
+        on_device = torch.Generator(plan.device)
+        dropout.generator = on_device.manual_seed(seed + 1 + number)
+    optimizer = plan.optimizer
+    if isinstance(optimizer, str):
+        optimizer = _OPTIMIZERS[optimizer]
+    options: dict[str, Any] = {"optimizer__weight_decay": plan.weight_decay}
+    if plan.optimizer == "sgd":
+        options["optimizer__momentum"] = 0.9
+    n_batches = -(-len(data) // plan.batch_size)
+    net = _WeightedNet(
+        module,
+        criterion=nn.CrossEntropyLoss,
+        optimizer=optimizer,
+        optimizer__param_groups=[(name, {"weight_decay": 0.0}) for name in _NO_DECAY],
+        lr=plan.lr,
+        max_epochs=plan.max_epochs,
+        batch_size=plan.batch_size,
+        iterator_train=TensorBatches,
+        iterator_train__generator=generator,
+        iterator_valid=TensorBatches,
+        train_split=None if validation is None else predefined_split(validation),
+        classes=list(range(n_classes)),
+        callbacks=_callbacks(plan, plan.max_epochs * n_batches, validated=validation is not None),
+        callbacks__valid_acc=None,
+        device=plan.device,
+        verbose=1 if plan.verbose >= 2 else 0,
+        label_smoothing=plan.label_smoothing,
+        **options,
+    )
+    net.fit(data, None)
+    for dropout in dropouts:
+        dropout.generator = None
+    wanted = ("epoch", "train_loss", "valid_loss", "dur")
+    history = [{key: row[key] for key in wanted if key in row} for row in net.history]
+    net.trim_for_prediction()
+    return net, history

@@ -1,0 +1,51 @@
+"""Pin torch's threads for the length of a fit or a prediction, and put them back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+__all__ = ["torch_threads"]
+
+_lock = threading.Lock()
+_n_inside = 0
+_n_threads_outside = 1
+
+
+@contextmanager
+def torch_threads(n_threads: int | None) -> Iterator[None]:
+    """Run the body with `n_threads` torch threads; None leaves them alone.
+
+    The number of threads changes the last bits of a matrix product, so that an unpinned fit would
+    depend on ``n_jobs``. torch keeps one count per thread but lets new threads inherit the last
+    one set, so the count to go back to is the one seen before the first of several overlapping
+    bodies.
+
+    Parameters
+    ----------
+    n_threads : int or None
+        Threads inside.
+
+    Yields
+    ------
+    None
+        While the count is pinned.
+    """
+    global _n_inside, _n_threads_outside
+    if n_threads is None:
+        yield
+        return
+    with _lock:
+        if _n_inside == 0:
+            _n_threads_outside = torch.get_num_threads()
+        _n_inside += 1
+        torch.set_num_threads(n_threads)
+    try:
+        yield
+    finally:
+        with _lock:
+            _n_inside -= 1
+            torch.set_num_threads(_n_threads_outside)

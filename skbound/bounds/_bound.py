@@ -1,0 +1,83 @@
+"""Base class of all bounds: evidence and delta in, certificate out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from math import fsum
+from typing import ClassVar
+
+from skbound.bounds._certificate import Certificate
+from skbound.evidence import Evidence, Loss
+
+__all__ = ["Bound"]
+
+
+class Bound(ABC):
+    """A theorem ``expected loss <= value`` that holds with probability at least ``1 - delta``.
+
+    A new bound is a frozen dataclass with a `key`, a `method` in words and one method, `terms`.
+    Paying for a choice among candidates is done here, once for all bounds.
+    """
+
+    key: ClassVar[str]
+    method: ClassVar[str]
+    loss: Loss = "zero_one"
+
+    def __call__(self, evidence: Evidence, delta: float = 0.05) -> Certificate:
+        """Compute the certificate.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Record of a fit.
+        delta : float, default=0.05
+            Probability with which the bound may fail, in (0, 1).
+
+        Returns
+        -------
+        Certificate
+            At level `delta` for the whole choice among ``evidence.n_candidates``.
+
+        Raises
+        ------
+        ValueError
+            If `delta` is outside (0, 1).
+        MissingEvidenceError
+            If the fit did not leave behind what the bound needs.
+        """
+        if not 0.0 < delta < 1.0:
+            raise ValueError(f"delta must lie in (0, 1), got {delta!r}.")
+        terms = self.terms(evidence, delta)
+        if evidence.n_candidates > 1:
+            paid = fsum(self.terms(evidence, delta / evidence.n_candidates).values())
+            terms["choice"] = paid - fsum(terms.values())
+        return Certificate(
+            value=fsum(terms.values()),
+            delta=delta,
+            name=self.key,
+            method=self.method,
+            loss=self.loss,
+            terms=terms,
+            n_fit=evidence.n_fit,
+            n_certified=evidence.n_certified,
+            n_candidates=evidence.n_candidates,
+            baseline=1.0 - evidence.majority_share,
+            assumptions=evidence.assumptions,
+        )
+
+    @abstractmethod
+    def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
+        """Return named amounts whose sum is the bound at level `delta` for one predictor.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Record of a fit.
+        delta : float
+            In (0, 1).
+
+        Returns
+        -------
+        dict of str to float
+            In the order in which a report shows them.
+        """

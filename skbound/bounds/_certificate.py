@@ -1,0 +1,137 @@
+"""Certificate: an upper bound on the true error, with what it rests on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from skbound.evidence import Evidence, Loss
+
+__all__ = ["Certificate", "no_certificate"]
+
+_LOSS_IN_WORDS = {
+    "zero_one": "true error of predict, P(predict(x) != y),",
+    "brier": "expected Brier score / 2 of predict_proba",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """An upper bound that holds with probability at least ``1 - delta``.
+
+    The probability is over the i.i.d. sample and the randomness of the fit. ``float(certificate)``
+    is its value.
+
+    Parameters
+    ----------
+    value : float
+        The bound, not clipped: it may exceed 1.
+    delta : float
+        Probability with which the bound may fail, for the whole choice among `n_candidates`.
+    name : str
+        Key of the bound, for example ``"binomial"``.
+    method : str
+        The bound in words.
+    loss : {"zero_one", "brier"}
+        What is bounded: the error of ``predict`` or half the Brier score of ``predict_proba``.
+    terms : dict of str to float
+        Named amounts that sum to `value`.
+    n_fit, n_certified : int
+        Rows trained on, and rows whose losses the bound is computed from.
+    n_candidates : int
+        Among how many candidates the predictor was chosen; each got ``delta / n_candidates``.
+    baseline : float
+        Error of always predicting the most frequent class, on the rows not certified.
+    assumptions : tuple of str
+        What the bound rests on.
+    reason : str
+        Why nothing is certified, if nothing is.
+    """
+
+    value: float
+    delta: float
+    name: str
+    method: str
+    loss: Loss = "zero_one"
+    terms: dict[str, float] = field(default_factory=dict)
+    n_fit: int
+    n_certified: int
+    n_candidates: int = 1
+    baseline: float
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether the bound says no more than always predicting the most frequent class would.
+
+        For the Brier loss, whether it is no less than 1.
+        """
+        return self.value >= (self.baseline if self.loss == "zero_one" else 1.0)
+
+    def statement(self) -> str:
+        """Say the certificate in words, for a report.
+
+        Returns
+        -------
+        str
+            One paragraph with the level as a percentage, the value clipped to 1 and rounded up,
+            both row counts, the price of a choice, and a warning if the bound is vacuous.
+        """
+        if self.n_certified == 0:
+            return (
+                f"Nothing is certified: {self.reason or 'no rows were set aside'} "
+                f"The bound is 1, which always holds."
+            )
+        shown = min(1.0, math.ceil(self.value * 1e4) / 1e4)
+        text = (
+            f"With probability at least {100 * (1 - self.delta):.6g} % over the sample and the "
+            f"fit, the {_LOSS_IN_WORDS[self.loss]} is at most {shown:.4f}. Trained on "
+            f"{self.n_fit} rows, certified on {self.n_certified} other rows by the {self.method}."
+        )
+        if self.n_candidates > 1:
+            text += (
+                f" The choice among {self.n_candidates} candidates is paid for: each was bounded "
+                f"at delta / {self.n_candidates}."
+            )
+        if self.vacuous and self.loss == "zero_one":
+            text += (
+                f" This is vacuous: always predicting the most frequent class errs about "
+                f"{self.baseline:.4f}."
+            )
+        elif self.vacuous:
+            text += " This is vacuous: the loss never exceeds 1."
+        return text
+
+
+def no_certificate(evidence: Evidence, delta: float) -> Certificate:
+    """Return the trivial bound 1 of a fit that set no rows aside, with the reason why.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Record of the fit.
+    delta : float
+        Level asked for; the statement holds at every level.
+
+    Returns
+    -------
+    Certificate
+        Of value 1.0 and name ``"none"``.
+    """
+    return Certificate(
+        value=1.0,
+        delta=delta,
+        name="none",
+        method="trivial bound",
+        terms={"no_certified_rows": 1.0},
+        n_fit=evidence.n_fit,
+        n_certified=0,
+        n_candidates=evidence.n_candidates,
+        baseline=1.0 - evidence.majority_share,
+        assumptions=evidence.assumptions,
+        reason=evidence.reason,
+    )

@@ -1,0 +1,293 @@
+"""Any scikit-learn classifier with a certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    check_is_fitted,
+    has_fit_parameter,
+    validate_data,
+)
+
+from skbound._random_state import draw_seed, seed_unset
+from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
+from skbound.classifiers._certified import (
+    CertifiedMixin,
+    as_before_on_error,
+    resolve_bound,
+    sample_of,
+)
+from skbound.classifiers._inputs import check_labels, check_weights, from_torch
+from skbound.protocols import Fit, resolve_protocol
+
+__all__ = ["BoundedClassifier"]
+
+
+class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Give any scikit-learn classifier an upper bound on its true error.
+
+    Rows are set aside first and `estimator`, which may be a whole pipeline, is fitted on the
+    others, so that preprocessing never sees a certified row.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Cloned and fitted; must have ``fit`` and ``predict``.
+    protocol : "holdout", None or protocol object, default="holdout"
+        How the rows are spent. None trains on all of them and certifies nothing.
+    bound : str or Bound, default="auto"
+        "auto" or "binomial" (exact), "kl", "hoeffding", "empirical_bernstein", "betting", "best",
+        or an object.
+    delta : float, default=0.05
+        Probability with which the certificate may fail.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the certified rows and seeds what `estimator` leaves unseeded.
+
+    Attributes
+    ----------
+    generalization_bound_ : float
+        Upper bound on the true error of ``predict``; may exceed 1.
+    certificate_ : Certificate
+        The same with level, terms, assumptions and ``statement()``.
+    bounds_ : dict of str to Certificate
+        Every certificate, each alone at `delta`; the smallest of them is not paid for.
+    predicted_error_ : Estimate
+        Point prediction of the true error, no bound.
+    evidence_ : Evidence
+        The numbers that all of these were computed from.
+    estimator_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        Labels seen in fit.
+    n_features_in_ : int
+        Columns seen in fit, where the data have columns.
+    feature_names_in_ : ndarray of str
+        Their names, for a DataFrame.
+    n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
+        Rows trained on, certified on, and used to decide when to stop.
+
+    See Also
+    --------
+    TransformerClassifier : A Transformer with the same attributes.
+    BoundSearch : Chooses among candidates by their bounds.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skbound import BoundedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = make_pipeline(StandardScaler(), LogisticRegression())
+    >>> clf = BoundedClassifier(model, random_state=0).fit(X, y)
+    >>> clf.n_samples_fit_, clf.n_samples_certified_
+    (455, 114)
+    >>> clf.generalization_bound_ < 0.1
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
+        "estimator": [HasMethods(["fit", "predict"])],
+        "delta": [Interval(float, 0, 1, closed="neither")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self, estimator, *, protocol="holdout", bound="auto", delta=0.05, random_state=None
+    ):
+        self.estimator = estimator
+        self.protocol = protocol
+        self.bound = bound
+        self.delta = delta
+        self.random_state = random_state
+
+    @fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y, sample_weight=None):
+        """Fit the classifier on a part of the rows and certify it on the rest.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or list
+            Whatever `estimator` takes, one entry per row.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Acts on training only; rows of weight zero are absent. The certificate is about the
+            unweighted error.
+
+        Returns
+        -------
+        BoundedClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If data or parameters are unusable; nothing has changed then.
+        """
+        protocol = resolve_protocol(self.protocol)
+        resolve_bound(self.bound)
+        if not is_classifier(self.estimator):
+            raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
+        with as_before_on_error(self):
+            X = self._check_rows(from_torch(X, "X"), reset=True)
+            y = check_labels(y)
+            check_consistent_length(X, y)
+            weights = check_weights(sample_weight, X, type(self).__name__)
+            seed = draw_seed(self.random_state)
+            learner = _BlackBox(self.estimator, X, y, weights, seed)
+            fit, evidence = protocol.run(learner, seed)
+            self.estimator_ = fit.model
+            self.classes_ = learner.classes
+            self._record(fit, evidence)
+        return self
+
+    def predict(self, X):
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or list
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels.
+        """
+        check_is_fitted(self)
+        return self.estimator_.predict(self._check_rows(from_torch(X, "X"), reset=False))
+
+    @available_if(lambda self: hasattr(self._current(), "predict_proba"))
+    def predict_proba(self, X):
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or list
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``; a class that the trained rows lack has probability 0.
+        """
+        check_is_fitted(self)
+        X = self._check_rows(from_torch(X, "X"), reset=False)
+        return _aligned(self.estimator_, X, self.classes_)
+
+    @available_if(lambda self: hasattr(self._current(), "decision_function"))
+    def decision_function(self, X):
+        """Return the scores of the fitted classifier.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or list
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Scores as `estimator` gives them.
+        """
+        check_is_fitted(self)
+        return self.estimator_.decision_function(
+            self._check_rows(from_torch(X, "X"), reset=False)
+        )
+
+    def _current(self):
+        return getattr(self, "estimator_", self.estimator)
+
+    def _check_rows(self, X, *, reset):
+        """Check numbers at the door; leave text, frames and sparse matrices to the classifier."""
+        if not issparse(X) and not hasattr(X, "columns"):
+            array = X if isinstance(X, np.ndarray) else np.asarray(X)
+            if array.ndim == 2 and array.dtype.kind in "fiub":
+                nan_is_fine = get_tags(self.estimator).input_tags.allow_nan
+                X = check_array(
+                    array,
+                    ensure_all_finite="allow-nan" if nan_is_fine else True,
+                    ensure_min_samples=2 if reset else 1,
+                    estimator=self,
+                )
+            elif not isinstance(X, list):
+                X = array
+        validate_data(self, X, skip_check_array=True, reset=reset)
+        return X
+
+    def __sklearn_tags__(self):
+        """Take over what the wrapped classifier says about its input."""
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+
+class _BlackBox:
+    """A classifier and data, seen through the interface of a protocol."""
+
+    def __init__(self, estimator, X, y, weights, seed):
+        self.estimator = estimator
+        self.X, self.y, self.weights, self.seed = X, y, weights, seed
+        # Rows of weight zero are absent: they are neither trained on nor certified.
+        self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
+        self.n_samples = len(self.positions)
+        self.assumptions = (
+            "The set of labels is known in advance.",
+            "The error is that of unweighted rows, whatever weights training used.",
+        )
+
+    def fit(self, rows):
+        chosen = self.positions[rows]
+        model = seed_unset(clone(self.estimator), self.seed)
+        keywords = {}
+        if self.weights is not None:
+            keywords = _weight_keyword(model, self.weights[chosen])
+        model.fit(safe_indexing(self.X, chosen), self.y[chosen], **keywords)
+        return Fit(model=model, n_fit=len(rows))
+
+    def losses(self, fit, rows):
+        chosen = self.positions[rows]
+        X = safe_indexing(self.X, chosen)
+        predicted = np.searchsorted(self.classes, fit.model.predict(X))
+        probabilities = None
+        if hasattr(fit.model, "predict_proba"):
+            probabilities = _aligned(fit.model, X, self.classes)
+        return sample_of(chosen, self.codes[rows], predicted, probabilities)
+
+    def majority_share(self, rows):
+        return float(np.bincount(self.codes[rows]).max() / len(rows))
+
+
+def _aligned(model, X, classes):
+    """Return probabilities with one column per class, 0 for a class that the model never saw."""
+    known = model.predict_proba(X)
+    if len(model.classes_) == len(classes):
+        return known
+    probabilities = np.zeros((len(known), len(classes)))
+    probabilities[:, np.searchsorted(classes, model.classes_)] = known
+    return probabilities
+
+
+def _weight_keyword(model, weights):
+    """Return the keyword argument that carries weights into the fit of `model`."""
+    prefix, last = "", model
+    while isinstance(last, Pipeline):
+        name, last = last.steps[-1]
+        prefix += f"{name}__"
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"sample_weight was given, but {type(last).__name__} does not take it. Leave it out, "
+            f"or use a classifier that does."
+        )
+    return {f"{prefix}sample_weight": weights}

@@ -1,0 +1,164 @@
+"""What users hand to fit and predict, brought to arrays, with errors that name the way out."""
+
+from __future__ import annotations
+
+import numbers
+
+import narwhals as nw
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _num_samples, check_array
+
+__all__ = ["check_columns", "check_labels", "check_weights", "from_torch"]
+
+
+def from_torch(values, name):
+    """Bring a torch tensor to numpy and refuse a torch data set; leave all else alone.
+
+    Parameters
+    ----------
+    values : object
+        X or y as the user gave it.
+    name : str
+        "X" or "y", for the message.
+
+    Returns
+    -------
+    object
+        An array for a tensor, else `values`.
+
+    Raises
+    ------
+    TypeError
+        For a torch Dataset or DataLoader.
+    """
+    module = type(values).__module__
+    if module.startswith("torch") and hasattr(values, "detach"):
+        return values.detach().cpu().numpy()
+    if module.startswith("torch.utils.data"):
+        raise TypeError(
+            f"{name} must be an array, a DataFrame or a tensor, got a torch "
+            f"{type(values).__name__}. Pass its arrays, for example X, y = dataset.tensors."
+        )
+    return values
+
+
+def check_columns(X):
+    """Refuse a DataFrame with repeated names or columns that are not numbers.
+
+    Parameters
+    ----------
+    X : object
+        Anything; only DataFrames are looked at.
+
+    Raises
+    ------
+    ValueError
+        Naming the columns and the remedy.
+    """
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return
+    names = [str(name) for name in columns]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(
+            f"Column names of X must be distinct, got {repeated} more than once. Rename the "
+            f"columns."
+        )
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    fine = (nw.Object, nw.Boolean)
+    bad = [
+        name
+        for name, dtype in frame.schema.items()
+        if not (dtype.is_numeric() or isinstance(dtype, fine))
+    ]
+    if bad:
+        raise ValueError(
+            f"X must hold numbers, but columns {bad} hold other types: could not convert them to "
+            f"float. Encode them first, for example with OneHotEncoder or OrdinalEncoder in a "
+            f"ColumnTransformer."
+        )
+
+
+def check_labels(y):
+    """Check a classification target of any type.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_samples,)
+        Labels.
+
+    Returns
+    -------
+    y : ndarray of shape (n_samples,)
+        Labels as given.
+
+    Raises
+    ------
+    ValueError
+        If labels are missing, continuous or not one-dimensional.
+    """
+    if y is None:
+        raise ValueError(
+            "This estimator requires y to be passed, but the target y is None."
+        )
+    y = column_or_1d(from_torch(y, "y"), warn=True)
+    if y.dtype.kind == "f":
+        # scikit-learn's own words for NaN and infinity, naming y.
+        check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    elif y.dtype.kind == "O" and any(v is None or v != v for v in y):
+        raise ValueError("Input y contains NaN or None. Drop the rows without a label.")
+    check_classification_targets(y)
+    return y
+
+
+def check_weights(sample_weight, X, estimator_name):
+    """Check weights of rows.
+
+    Parameters
+    ----------
+    sample_weight : array-like of shape (n_samples,), number or None
+        Weights; None and a number weigh all rows alike.
+    X : array-like
+        Data, for the number of rows.
+    estimator_name : str
+        For the message.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or None
+        float64 weights, at least one positive; None if all rows weigh the same.
+
+    Raises
+    ------
+    ValueError
+        If a weight is negative or not finite, all are zero, or the length differs.
+    """
+    if sample_weight is None:
+        return None
+    n_samples = _num_samples(X)
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n_samples, sample_weight)
+    weights = check_array(
+        from_torch(sample_weight, "sample_weight"),
+        ensure_2d=False, dtype=np.float64, input_name="sample_weight",
+    )  # fmt: skip
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, got {weights.ndim}D array.")
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"sample_weight.shape == {weights.shape}, expected {(n_samples,)}: one weight per row."
+        )
+    if (weights < 0).any():
+        raise ValueError(
+            f"Negative values in data passed to {estimator_name}: sample_weight must be at least 0."
+        )
+    if not weights.any():
+        raise ValueError(
+            f"All sample weights are zero; {estimator_name} needs at least one positive weight."
+        )
+    return weights

@@ -1,0 +1,268 @@
+"""Data plus a Transformer, seen through the interface of a protocol."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.special import softmax
+from sklearn.utils.class_weight import compute_sample_weight
+from torch.utils.data import TensorDataset
+
+from skbound._nn._transformer import build_transformer
+from skbound._training._inference import block_rows, logits_in_blocks
+from skbound._training._net import TrainingPlan, train
+from skbound._training._threads import torch_threads
+from skbound.classifiers._certified import sample_of
+from skbound.protocols import Fit
+
+__all__ = ["FittedTransformer", "TransformerLearner"]
+
+
+@dataclass(frozen=True)
+class FittedTransformer:
+    """A trained net with the tokenizer in front of it.
+
+    Parameters
+    ----------
+    net : skorch.NeuralNetClassifier or None
+        None for a single class.
+    tokenizer : tokenizer
+        Fitted on training rows.
+    history : list of dict
+        Losses and seconds per epoch.
+    device : str
+        Where the net is.
+    n_classes : int
+        Number of classes.
+    """
+
+    net: Any
+    tokenizer: Any
+    history: list[dict[str, float]]
+    device: str
+    n_classes: int
+
+    def logits(self, X, n_threads):
+        """Return the logits of validated rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ...)
+            Rows.
+        n_threads : int or None
+            torch threads.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), float64
+            Logits; zero for a single class.
+        """
+        if self.net is None:
+            return np.zeros((len(X), 1))
+        module = self.net.module_
+        with torch_threads(n_threads):
+            logits = logits_in_blocks(
+                module,
+                X,
+                self.tokenizer.prepare,
+                n_rows=block_rows(module.embedding.n_tokens),
+                n_classes=self.n_classes,
+            )
+        if not np.isfinite(logits).all():
+            raise ValueError(
+                "The net's output is not finite for some rows of X, so there is nothing to "
+                "predict from it. Fit again with a lower lr or with dtype='float64'."
+            )
+        return logits
+
+
+class TransformerLearner:
+    """Train Transformers on chosen rows of one data set.
+
+    Parameters
+    ----------
+    params : TransformerClassifier
+        Its parameters are read, never changed.
+    tokenizer : tokenizer
+        Cloned for each fit.
+    X : ndarray of shape (n_samples, ...)
+        Validated rows.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    weights : ndarray of shape (n_samples,) or None
+        Rows of weight zero are absent.
+    seed : int
+        Of everything random in a fit.
+    """
+
+    def __init__(self, params, tokenizer, X, y, weights, seed):
+        self.params, self.tokenizer, self.seed = params, tokenizer, seed
+        self.positions = np.arange(len(y))
+        self.X, self.weights = X, weights
+        if weights is not None:
+            self.positions = np.flatnonzero(weights)
+            y = y[self.positions]
+        self.classes, self.codes = np.unique(y, return_inverse=True)
+        self.n_samples = len(self.positions)
+        self.assumptions = (
+            "The set of labels is known in advance.",
+            "The error is that of unweighted rows, whatever weights training used.",
+        )
+
+    def fit(self, rows):
+        """Train a net on `rows`.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        Fit
+            Holding a FittedTransformer.
+        """
+        from sklearn.base import clone
+
+        device = self._device()
+        validation_rows = np.empty(0, dtype=np.intp)
+        if self.params.early_stopping:
+            rows, validation_rows = self._set_aside(rows)
+        weights = self._weights(rows)
+        tokenizer = clone(self.tokenizer)
+        chosen = self.positions[rows]
+        own = None if self.weights is None else self.weights[chosen]
+        tokenizer.fit(self.X[chosen], sample_weight=own)
+        n_classes = len(self.classes)
+        net, history = None, []
+        if n_classes > 1:
+            p = self.params
+            with torch_threads(p.n_threads):
+                module = build_transformer(
+                    tokenizer.embedding,
+                    seed=self.seed,
+                    dtype=getattr(torch, p.dtype),
+                    n_classes=n_classes,
+                    width=p.width,
+                    depth=p.depth,
+                    n_heads=p.n_heads,
+                    dropout=p.dropout,
+                    pooling=p.pooling,
+                )
+                validation = None
+                if len(validation_rows):
+                    of_validation = self._weights(validation_rows)
+                    validation = self._tensors(tokenizer, validation_rows, of_validation, device)
+                net, history = train(
+                    module,
+                    self._tensors(tokenizer, rows, weights, device),
+                    validation,
+                    self._plan(len(rows), device),
+                    seed=self.seed,
+                    n_classes=n_classes,
+                )
+        model = FittedTransformer(net, tokenizer, history, device, n_classes)
+        return Fit(model=model, n_fit=len(rows), n_validation=len(validation_rows))
+
+    def losses(self, fit, rows):
+        """Return the losses of a fitted net on `rows`.
+
+        Parameters
+        ----------
+        fit : Fit
+            From `fit`.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        Sample
+            0-1 losses of ``predict`` and half the Brier scores of ``predict_proba``.
+        """
+        chosen = self.positions[rows]
+        logits = fit.model.logits(self.X[chosen], self.params.n_threads)
+        predicted, probabilities = logits.argmax(axis=1), softmax(logits, axis=1)
+        return sample_of(chosen, self.codes[rows], predicted, probabilities)
+
+    def majority_share(self, rows):
+        """Return the share of the most frequent class among `rows`.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        float
+            In (0, 1].
+        """
+        return float(np.bincount(self.codes[rows]).max() / len(rows))
+
+    def _set_aside(self, rows):
+        """Split off the rows that decide when to stop."""
+        n_validation = max(1, round(self.params.validation_fraction * len(rows)))
+        if n_validation >= len(rows):
+            raise ValueError(
+                f"early_stopping needs at least one row to train on and one to validate, got "
+                f"{len(rows)} rows with validation_fraction={self.params.validation_fraction}."
+            )
+        order = np.random.default_rng([self.seed, 1]).permutation(rows)
+        return np.sort(order[n_validation:]), np.sort(order[:n_validation])
+
+    def _weights(self, rows):
+        """Return weights of mean one, so that the learning rate keeps its meaning."""
+        weights = np.ones(len(rows))
+        if self.weights is not None:
+            weights = self.weights[self.positions[rows]] / self.weights.max()
+        class_weight = self.params.class_weight
+        if class_weight is not None:
+            labels = self.classes[self.codes[rows]]
+            if isinstance(class_weight, dict):
+                present = set(labels.tolist())
+                class_weight = {k: v for k, v in class_weight.items() if k in present} or None
+            weights = weights * compute_sample_weight(class_weight, labels)
+        if not weights.any():
+            raise ValueError(
+                "The rows to train on all have weight zero. Use class_weight with positive "
+                "weights for the classes that occur."
+            )
+        return weights / weights.mean()
+
+    def _tensors(self, tokenizer, rows, weights, device):
+        dtype = getattr(torch, self.params.dtype)
+        X = torch.as_tensor(tokenizer.prepare(self.X[self.positions[rows]])).to(device, dtype)
+        labels = torch.as_tensor(self.codes[rows]).to(device)
+        return TensorDataset(X, labels, torch.as_tensor(weights).to(device, dtype))
+
+    def _plan(self, n_rows, device):
+        p = self.params
+        batch_size = p.batch_size
+        if batch_size == "auto":
+            batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 32)), 6, 9))
+        return TrainingPlan(
+            max_epochs=p.max_epochs,
+            batch_size=batch_size,
+            lr=p.lr,
+            optimizer=p.optimizer,
+            weight_decay=p.weight_decay,
+            label_smoothing=p.label_smoothing,
+            gradient_clip=p.gradient_clip,
+            n_iter_no_change=p.n_iter_no_change,
+            callbacks=tuple(p.callbacks),
+            device=device,
+            verbose=p.verbose,
+        )
+
+    def _device(self):
+        device = self.params.device
+        if device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(f"device={device!r} cannot be used here: {error}") from error
+        return device

@@ -1,0 +1,366 @@
+"""A Transformer that is a scikit-learn classifier and carries a certificate."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+
+from skbound._random_state import draw_seed
+from skbound._sklearn_compat import Interval, StrOptions, fit_context
+from skbound.classifiers._certified import CertifiedMixin, as_before_on_error, resolve_bound
+from skbound.classifiers._inputs import check_columns, check_labels, check_weights, from_torch
+from skbound.classifiers._learner import TransformerLearner
+from skbound.protocols import resolve_protocol
+from skbound.tokenizers import resolve_tokenizer
+
+__all__ = ["TransformerClassifier"]
+
+
+class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
+    """Transformer classifier with an upper bound on its true error.
+
+    ``fit`` sets a random fifth of the rows aside, trains on the others, and computes from the
+    rows set aside an upper bound on ``P(predict(x) != y)`` that holds with probability at least
+    ``1 - delta``.
+
+    Parameters
+    ----------
+    depth : int, default=2
+        Number of blocks.
+    width : int, default=64
+        Length of a token vector; a multiple of `n_heads`.
+    n_heads : int, default=4
+        Attention heads per block.
+    dropout : float, default=0.0
+        Rate in both branches of each block, in [0, 1).
+    pooling : {"cls", "mean"}, default="cls"
+        What the head reads: an extra learned token, or the mean of all tokens.
+    max_epochs : int, default=40
+        Passes over the training rows. The learning rate rises over the first tenth of the steps
+        and then falls along a cosine, so this is also the length of the schedule.
+    batch_size : int or "auto", default="auto"
+        Rows per step. "auto" takes about 1/32 of the training rows, a power of two from 64 to 512.
+    lr : float, default=2e-3
+        Largest learning rate.
+    optimizer : {"adamw", "adam", "sgd"} or torch optimizer class, default="adamw"
+        "sgd" uses momentum 0.9.
+    weight_decay : float, default=0.01
+        Acts on weight matrices, not on norms, biases and embeddings.
+    label_smoothing : float, default=0.0
+        In [0, 1).
+    gradient_clip : float or None, default=1.0
+        Largest norm of a step's gradient.
+    early_stopping : bool, default=False
+        Stop when the loss on `validation_fraction` of the training rows has not improved for
+        `n_iter_no_change` epochs, and go back to the best epoch. Never looks at certified rows.
+    validation_fraction : float, default=0.1
+        Share of the training rows for early stopping.
+    n_iter_no_change : int, default=10
+        Patience of early stopping, in epochs.
+    class_weight : dict, "balanced" or None, default=None
+        Acts on training only.
+    tokenizer : {"auto", "table", "sequence"} or tokenizer object, default="auto"
+        "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
+        (n_samples, n_tokens, n_features).
+    protocol : "holdout", None or protocol object, default="holdout"
+        How the rows are spent. None trains on all of them and certifies nothing.
+    bound : str or Bound, default="auto"
+        "auto" or "binomial" (exact), "kl", "hoeffding", "empirical_bernstein", "betting", "best",
+        or an object.
+    delta : float, default=0.05
+        Probability with which the certificate may fail.
+    callbacks : sequence of skorch callbacks, default=()
+        Copied, then called during training.
+    dtype : {"float32", "float64"}, default="float32"
+        Precision of the net.
+    device : str, default="auto"
+        "auto" is "cuda" where there is one, else "cpu"; otherwise a torch device.
+    n_threads : int or None, default=1
+        torch threads during fit and predict, put back afterwards. The number of threads changes
+        the last digits of a fit; None leaves it alone.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the split, the initial weights, the order of rows and dropout.
+    verbose : int, default=0
+        2 prints a line per epoch.
+
+    Attributes
+    ----------
+    generalization_bound_ : float
+        Upper bound on the true error of ``predict``; may exceed 1.
+    certificate_ : Certificate
+        The same with level, terms, assumptions and ``statement()``.
+    bounds_ : dict of str to Certificate
+        Every certificate, each alone at `delta`; the smallest of them is not paid for.
+    predicted_error_ : Estimate
+        Point prediction of the true error, no bound.
+    evidence_ : Evidence
+        The numbers that all of these were computed from.
+    classes_ : ndarray of shape (n_classes,)
+        Labels seen in fit.
+    n_features_in_ : int
+        Numbers per row of a table, or per token of a sequence.
+    n_tokens_in_ : int
+        Tokens per row; only for 3-D data.
+    feature_names_in_ : ndarray of str
+        Column names, for a DataFrame.
+    n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
+        Rows trained on, certified on, and used to decide when to stop.
+    n_iter_ : int
+        Epochs trained.
+    history_ : list of dict
+        Losses and seconds per epoch.
+    net_ : skorch.NeuralNetClassifier or None
+        The trained net; None if there is only one class.
+    tokenizer_ : tokenizer
+        Fitted on training rows only.
+    device_ : str
+        Where the net is.
+
+    See Also
+    --------
+    BoundedClassifier : The same attributes for any classifier.
+    BoundSearch : Chooses depth, width and regularisation by the bound.
+
+    Notes
+    -----
+    The same ``random_state`` gives the same net, bound and predictions whatever ``n_jobs``, the
+    batch size of prediction or the order of its rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from skbound import TransformerClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> clf = TransformerClassifier(depth=1, width=16, max_epochs=10, random_state=0).fit(X, y)
+    >>> clf.n_samples_fit_, clf.n_samples_certified_
+    (455, 114)
+    >>> clf.generalization_bound_ < 0.2
+    True
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
+        "depth": [Interval(Integral, 1, None, closed="left")],
+        "width": [Interval(Integral, 1, None, closed="left")],
+        "n_heads": [Interval(Integral, 1, None, closed="left")],
+        "dropout": [Interval(Real, 0, 1, closed="left")],
+        "pooling": [StrOptions({"cls", "mean"})],
+        "max_epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
+        "lr": [Interval(Real, 0, None, closed="neither")],
+        "optimizer": [StrOptions({"adamw", "adam", "sgd"}), callable],
+        "weight_decay": [Interval(Real, 0, None, closed="left")],
+        "label_smoothing": [Interval(Real, 0, 1, closed="left")],
+        "gradient_clip": [None, Interval(Real, 0, None, closed="neither")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "callbacks": [list, tuple],
+        "dtype": [StrOptions({"float32", "float64"})],
+        "device": [str],
+        "n_threads": [None, Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        depth=2,
+        width=64,
+        *,
+        n_heads=4,
+        dropout=0.0,
+        pooling="cls",
+        max_epochs=40,
+        batch_size="auto",
+        lr=2e-3,
+        optimizer="adamw",
+        weight_decay=0.01,
+        label_smoothing=0.0,
+        gradient_clip=1.0,
+        early_stopping=False,
+        validation_fraction=0.1,
+        n_iter_no_change=10,
+        class_weight=None,
+        tokenizer="auto",
+        protocol="holdout",
+        bound="auto",
+        delta=0.05,
+        callbacks=(),
+        dtype="float32",
+        device="auto",
+        n_threads=1,
+        random_state=None,
+        verbose=0,
+    ):
+        self.depth = depth
+        self.width = width
+        self.n_heads = n_heads
+        self.dropout = dropout
+        self.pooling = pooling
+        self.max_epochs = max_epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.optimizer = optimizer
+        self.weight_decay = weight_decay
+        self.label_smoothing = label_smoothing
+        self.gradient_clip = gradient_clip
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.n_iter_no_change = n_iter_no_change
+        self.class_weight = class_weight
+        self.tokenizer = tokenizer
+        self.protocol = protocol
+        self.bound = bound
+        self.delta = delta
+        self.callbacks = callbacks
+        self.dtype = dtype
+        self.device = device
+        self.n_threads = n_threads
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y, sample_weight=None):
+        """Train on a part of the rows and certify on the rest.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Finite numbers: an array, a DataFrame or a tensor.
+        y : array-like of shape (n_samples,)
+            Labels of any type.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Acts on training only; rows of weight zero are absent. The certificate is about the
+            unweighted error.
+
+        Returns
+        -------
+        TransformerClassifier
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If data or parameters are unusable, or the training loss stops being a number; the
+            estimator is then as it was before.
+        """
+        protocol = resolve_protocol(self.protocol)
+        resolve_bound(self.bound)
+        self._check_architecture()
+        with as_before_on_error(self):
+            X = self._check_rows(X, reset=True)
+            y = check_labels(y)
+            check_consistent_length(X, y)
+            weights = check_weights(sample_weight, X, type(self).__name__)
+            tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
+            # Checked on all labels: a class named in a dict may be missing from the trained rows.
+            compute_class_weight(self.class_weight, classes=np.unique(y), y=y)
+            seed = draw_seed(self.random_state)
+            learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
+            fit, evidence = protocol.run(learner, seed)
+            self.classes_ = learner.classes
+            self._model = fit.model
+            self.net_, self.tokenizer_ = fit.model.net, fit.model.tokenizer
+            self.history_, self.device_ = fit.model.history, fit.model.device
+            self.n_iter_ = len(self.history_)
+            self._record(fit, evidence)
+        return self
+
+    def predict(self, X):
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, as given to fit.
+        """
+        return self.classes_[self._logits(X).argmax(axis=1)]
+
+    def predict_proba(self, X):
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+        """
+        return softmax(self._logits(X), axis=1)
+
+    def decision_function(self, X):
+        """Return the logits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the difference of the two logits.
+        """
+        logits = self._logits(X)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+
+    def _logits(self, X):
+        check_is_fitted(self)
+        return self._model.logits(self._check_rows(X, reset=False), self.n_threads)
+
+    def _check_architecture(self):
+        if self.width % self.n_heads:
+            raise ValueError(
+                f"width must be a multiple of n_heads, got width={self.width} and "
+                f"n_heads={self.n_heads}."
+            )
+
+    def _check_rows(self, X, *, reset):
+        """Return X as an array of finite numbers with two or three dimensions."""
+        X = from_torch(X, "X")
+        check_columns(X)
+        floats = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
+        if getattr(X, "ndim", None) is None and not hasattr(X, "columns"):
+            X = np.asarray(X)
+        if getattr(X, "ndim", 2) != 3:
+            if not reset and hasattr(self, "n_tokens_in_"):
+                raise ValueError(
+                    f"X must have three dimensions (n_samples, n_tokens, n_features) as in fit, "
+                    f"got {getattr(X, 'ndim', 2)}."
+                )
+            if reset:
+                vars(self).pop("n_tokens_in_", None)
+            return validate_data(self, X, reset=reset, **floats)
+        X = check_array(X, allow_nd=True, estimator=self, input_name="X", **floats)
+        shape = X.shape[1:]
+        if reset:
+            vars(self).pop("feature_names_in_", None)
+            self.n_tokens_in_, self.n_features_in_ = shape
+        elif shape != (getattr(self, "n_tokens_in_", None), self.n_features_in_):
+            seen = (getattr(self, "n_tokens_in_", 1), self.n_features_in_)
+            raise ValueError(
+                f"X has rows of shape {shape}, but TransformerClassifier is expecting {seen} "
+                f"tokens and features as in fit."
+            )
+        return X
+
+    def __sklearn_tags__(self):
+        """Say that sequences are welcome too."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags

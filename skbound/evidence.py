@@ -1,0 +1,139 @@
+"""The frozen record of numbers that a fit leaves behind.
+
+Bounds and estimates are computed from it and from nothing else. A loss and the rows it was
+computed on live in the same object, so no bound can pair a risk with the wrong sample size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Evidence", "Loss", "Sample"]
+
+Loss = Literal["zero_one", "brier"]
+
+
+def _frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
+    array = np.array(values, dtype=dtype)
+    array.setflags(write=False)
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Losses of one fixed predictor on some rows.
+
+    Parameters
+    ----------
+    rows : array-like of int of shape (n_samples,)
+        Positions of the rows in the data given to ``fit``.
+    zero_one : array-like of shape (n_samples,)
+        1 where the prediction is wrong, 0 where it is right.
+    brier : array-like of shape (n_samples,) or None, default=None
+        Half the squared distance between the predicted probabilities and the one-hot label,
+        in [0, 1]; None for a predictor without probabilities.
+
+    Raises
+    ------
+    ValueError
+        If a loss is not finite or outside its range, or the lengths differ.
+    """
+
+    rows: NDArray[np.intp]
+    zero_one: NDArray[np.float64]
+    brier: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", _frozen(self.rows, np.intp))
+        object.__setattr__(self, "zero_one", _frozen(self.zero_one, np.float64))
+        if not np.isin(self.zero_one, (0.0, 1.0)).all():
+            raise ValueError("zero_one losses must be 0 or 1, got other values or NaN.")
+        if self.brier is not None:
+            object.__setattr__(self, "brier", _frozen(self.brier, np.float64))
+            # Written so that NaN fails too.
+            if not ((self.brier >= 0.0) & (self.brier <= 1.0)).all():
+                raise ValueError("brier losses must lie in [0, 1], got values outside or NaN.")
+        for values in (self.zero_one, self.brier):
+            if values is not None and values.shape != (self.n_samples,):
+                raise ValueError(
+                    f"rows and losses must be one-dimensional and of equal length, got "
+                    f"{self.rows.shape} and {values.shape}."
+                )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Arrays lose their write protection in a pickle; the constructor restores it.
+        return type(self), (self.rows, self.zero_one, self.brier)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def n_errors(self) -> int:
+        """Number of wrong predictions."""
+        return int(self.zero_one.sum())
+
+    @property
+    def error(self) -> float:
+        """Share of wrong predictions."""
+        return float(self.zero_one.mean())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Evidence:
+    """What a fit leaves behind for bounds and estimates.
+
+    Parameters
+    ----------
+    protocol : str
+        Name of the protocol that spent the rows.
+    n_fit : int
+        Number of rows that the predictor was trained on (early-stopping rows not included).
+    n_validation : int, default=0
+        Number of rows that decided when training stops. Never certified rows.
+    majority_share : float
+        Share of the most frequent class among the rows that are not certified. A certificate of
+        ``1 - majority_share`` or more is vacuous.
+    certified : Sample or None, default=None
+        Losses of the final predictor on the certified rows; None if no row was set aside.
+    n_candidates : int, default=1
+        Among how many predictors, fixed before the certified rows were read, this one was chosen
+        with their help. Bounds spend ``delta / n_candidates`` on each.
+    assumptions : tuple of str, default=()
+        What the certificates rest on, in words.
+    reason : str, default=""
+        Why there are no certified rows, if there are none.
+    """
+
+    protocol: str
+    n_fit: int
+    n_validation: int = 0
+    majority_share: float
+    certified: Sample | None = None
+    n_candidates: int = 1
+    assumptions: tuple[str, ...] = ()
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n_candidates < 1:
+            raise ValueError(f"n_candidates must be at least 1, got {self.n_candidates}.")
+        if not 0.0 <= self.majority_share <= 1.0:
+            raise ValueError(f"majority_share must lie in [0, 1], got {self.majority_share}.")
+        if self.certified is not None and self.certified.n_samples == 0:
+            raise ValueError("certified must hold at least one row; use None for no rows.")
+
+    def __repr__(self) -> str:
+        parts = ", ".join(
+            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name != "certified"
+        )
+        return f"Evidence({parts}, n_certified={self.n_certified})"
+
+    @property
+    def n_certified(self) -> int:
+        """Number of certified rows."""
+        return 0 if self.certified is None else self.certified.n_samples

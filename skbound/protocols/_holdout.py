@@ -1,0 +1,149 @@
+"""Set a random part of the rows aside, train on the rest, evaluate once."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+
+from skbound.evidence import Evidence
+from skbound.exceptions import SkboundWarning
+from skbound.protocols._learner import Fit, Learner
+
+__all__ = ["HoldOut"]
+
+_MIN_ROWS = 100
+_MAX_CERTIFIED = 10_000
+
+
+class HoldOut(BaseEstimator):  # type: ignore[misc]
+    """Certify on a uniform random part of the rows that nothing else ever sees.
+
+    Parameters
+    ----------
+    fraction : float or "auto", default="auto"
+        Share of the rows to certify on. "auto" takes a fifth, at most 10,000 rows, and none below
+        100 rows.
+    random_state : int, RandomState instance or None, default=None
+        Chooses the certified rows; None derives it from the classifier's ``random_state``.
+
+    Notes
+    -----
+    The certified rows depend on the number of rows and the seed only. They are not stratified:
+    fixing the class counts would tie their losses together, and the binomial tail would no longer
+    apply.
+    """
+
+    def __init__(
+        self,
+        fraction: float | Literal["auto"] = "auto",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.fraction = fraction
+        self.random_state = random_state
+
+    def n_certified(self, n_samples: int) -> int:
+        """Return how many of `n_samples` rows are certified.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows with a positive weight.
+
+        Returns
+        -------
+        int
+            Zero if there are too few rows.
+
+        Raises
+        ------
+        ValueError
+            If `fraction` leaves no row to train on or none to certify.
+        """
+        if isinstance(self.fraction, str):
+            if self.fraction != "auto":
+                raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
+            if n_samples < _MIN_ROWS:
+                return 0
+            return min(round(n_samples / 5), _MAX_CERTIFIED)
+        if not 0.0 < self.fraction < 1.0:
+            raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
+        n_certified = round(n_samples * self.fraction)
+        if not 0 < n_certified < n_samples:
+            raise ValueError(
+                f"fraction={self.fraction} of {n_samples} rows must leave at least one row to "
+                f"train on and one to certify, got {n_certified} certified rows."
+            )
+        return n_certified
+
+    def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Split the rows at random.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows to split.
+        seed : int
+            Used where the protocol has no `random_state` of its own.
+
+        Returns
+        -------
+        fit_rows, certified_rows : ndarray of int
+            Sorted positions; together all rows.
+        """
+        if self.random_state is not None:
+            seed = check_random_state(self.random_state).randint(2**31 - 1)
+        order = np.random.default_rng([seed, 0]).permutation(n_samples)
+        n_certified = self.n_certified(n_samples)
+        return np.sort(order[n_certified:]), np.sort(order[:n_certified])
+
+    def run(self, learner: Learner, seed: int) -> tuple[Fit, Evidence]:
+        """Split, train, then evaluate on the certified rows, once.
+
+        Parameters
+        ----------
+        learner : Learner
+            Data and classifier.
+        seed : int
+            Seed of the split.
+
+        Returns
+        -------
+        fit : Fit
+            The predictor; nothing is trained after its certified rows were read.
+        evidence : Evidence
+            With the losses on the certified rows.
+        """
+        fit_rows, certified_rows = self.split(learner.n_samples, seed)
+        fit = learner.fit(fit_rows)
+        certified, assumptions, reason = None, (), ""
+        if len(certified_rows):
+            certified = learner.losses(fit, certified_rows)
+            assumptions = (_IID, _SPLIT, *learner.assumptions)
+        else:
+            reason = (
+                f"{learner.n_samples} rows are too few to set some aside, so all were trained on "
+                f"(at least {_MIN_ROWS}, or an explicit HoldOut(fraction=...))."
+            )
+            warnings.warn(f"Nothing is certified: {reason}", SkboundWarning, stacklevel=4)
+        evidence = Evidence(
+            protocol="holdout",
+            n_fit=fit.n_fit,
+            n_validation=fit.n_validation,
+            majority_share=learner.majority_share(fit_rows),
+            certified=certified,
+            assumptions=assumptions,
+            reason=reason,
+        )
+        return fit, evidence
+
+
+_IID = "The rows are an i.i.d. sample of the distribution that predict will meet."
+_SPLIT = (
+    "The certified rows are a uniform random part, chosen by seed and number of rows alone; they "
+    "were not used for training, scaling, class weights or early stopping."
+)

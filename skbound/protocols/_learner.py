@@ -1,0 +1,57 @@
+"""The small interface through which a protocol sees a classifier: no torch, no scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skbound.evidence import Sample
+
+__all__ = ["Fit", "Learner"]
+
+Rows = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained predictor and how many rows made it.
+
+    Parameters
+    ----------
+    model : object
+        Whatever the learner needs to predict.
+    n_fit : int
+        Rows trained on.
+    n_validation : int, default=0
+        Rows that decided when to stop.
+    """
+
+    model: Any
+    n_fit: int
+    n_validation: int = 0
+
+
+class Learner(Protocol):
+    """Data plus a way to train on some of its rows.
+
+    Rows are positions 0 .. n_samples - 1. Everything that is learnt from data (scaling, category
+    maps, class weights, when to stop) is learnt in `fit`, from the rows given to it.
+    """
+
+    n_samples: int
+    assumptions: tuple[str, ...]
+
+    def fit(self, rows: Rows) -> Fit:
+        """Train a fresh predictor on `rows` and on nothing else."""
+        ...
+
+    def losses(self, fit: Fit, rows: Rows) -> Sample:
+        """Return the losses of the predictor on `rows`."""
+        ...
+
+    def majority_share(self, rows: Rows) -> float:
+        """Return the share of the most frequent class among `rows`."""
+        ...

@@ -1,0 +1,45 @@
+"""Tokenizers: how a row becomes the tokens of a Transformer. Each is also a pipeline step."""
+
+from skbound.tokenizers._sequence import SequenceTokenizer
+from skbound.tokenizers._table import TableTokenizer
+
+__all__ = ["SequenceTokenizer", "TableTokenizer", "resolve_tokenizer"]
+
+
+def resolve_tokenizer(tokenizer, ndim):
+    """Return a fresh tokenizer for rows of this kind.
+
+    Parameters
+    ----------
+    tokenizer : {"auto", "table", "sequence"} or tokenizer object
+        "auto" takes a table for 2-D data and a sequence for 3-D data. An object is cloned.
+    ndim : {2, 3}
+        Dimensions of the data.
+
+    Returns
+    -------
+    TableTokenizer or SequenceTokenizer
+        Not fitted.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or the tokenizer does not fit the data's shape.
+    """
+    from sklearn.base import clone
+
+    if tokenizer == "auto":
+        return TableTokenizer() if ndim == 2 else SequenceTokenizer()
+    named = {"table": TableTokenizer(), "sequence": SequenceTokenizer()}
+    chosen = named.get(tokenizer) if isinstance(tokenizer, str) else clone(tokenizer)
+    if chosen is None:
+        raise ValueError(
+            f"tokenizer must be 'auto', 'table', 'sequence' or a tokenizer object, got "
+            f"{tokenizer!r}."
+        )
+    if chosen.ndim != ndim:
+        raise ValueError(
+            f"{type(chosen).__name__} takes {chosen.ndim}-dimensional data, got {ndim} "
+            f"dimensions. Use tokenizer='auto', or reshape X."
+        )
+    return chosen

@@ -1,0 +1,140 @@
+"""Sequences of equal length: one token per time step, image row or patch."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from skbound.tokenizers._scaling import clip_smoothly, column_scale
+
+__all__ = ["SequenceTokenizer"]
+
+
+class SequenceTokenizer(TransformerMixin, BaseEstimator):
+    """Standardise the features of sequences; the Transformer makes one token of each step.
+
+    A feature is standardised over all rows and tokens together.
+
+    Parameters
+    ----------
+    limit : float, default=8.0
+        Standardised values are squeezed smoothly into ``(-limit, limit)``.
+
+    Attributes
+    ----------
+    n_tokens_in_, n_features_in_ : int
+        Tokens per row and numbers per token seen in fit.
+    unit_, mean_, std_ : ndarray of shape (n_features_in_,)
+        Magnitude divided out first, then mean and standard deviation of what is left.
+
+    See Also
+    --------
+    TableTokenizer : For two-dimensional tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbound.tokenizers import SequenceTokenizer
+    >>> SequenceTokenizer().fit_transform(np.arange(12.0).reshape(2, 3, 2)).shape
+    (2, 3, 2)
+    """
+
+    ndim = 3
+
+    def __init__(self, limit=8.0):
+        self.limit = limit
+
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn each feature's mean and standard deviation.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_tokens, n_features)
+            Finite numbers.
+        y : None
+            Ignored.
+        sample_weight : array-like of shape (n_samples,) or None, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        SequenceTokenizer
+            Itself.
+        """
+        X = self._check(X)
+        _, self.n_tokens_in_, self.n_features_in_ = X.shape
+        weights = None if sample_weight is None else np.repeat(sample_weight, self.n_tokens_in_)
+        flat = X.reshape(-1, self.n_features_in_)
+        self.unit_, self.mean_, self.std_ = column_scale(flat, weights)
+        return self
+
+    def transform(self, X):
+        """Standardise and squeeze.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_tokens, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_tokens, n_features), float64
+            In ``(-limit, limit)``.
+        """
+        check_is_fitted(self)
+        X = self._check(X)
+        if X.shape[1:] != (self.n_tokens_in_, self.n_features_in_):
+            raise ValueError(
+                f"X has rows of shape {X.shape[1:]}, but SequenceTokenizer is expecting "
+                f"{(self.n_tokens_in_, self.n_features_in_)} as in fit."
+            )
+        return self.prepare(X)
+
+    def prepare(self, X):
+        """Transform rows that were validated before.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_tokens, n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_tokens, n_features), float64
+            As from ``transform``.
+        """
+        z = (np.asarray(X, dtype=np.float64) / self.unit_ - self.mean_) / self.std_
+        return clip_smoothly(z, self.limit)
+
+    def embedding(self, width):
+        """Build the torch module that turns prepared rows into tokens.
+
+        Parameters
+        ----------
+        width : int
+            Length of a token vector.
+
+        Returns
+        -------
+        torch.nn.Module
+            Maps (n, n_tokens, n_features) to (n, n_tokens, width).
+        """
+        from skbound._nn._embeddings import SequenceEmbedding
+
+        return SequenceEmbedding(self.n_tokens_in_, self.n_features_in_, width)
+
+    def _check(self, X):
+        X = check_array(X, allow_nd=True)
+        if X.ndim != 3:
+            raise ValueError(
+                f"Expected 3D array (n_samples, n_tokens, n_features), got shape {X.shape}."
+            )
+        return X
+
+    def __sklearn_tags__(self):
+        """Say that the input is three-dimensional."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
