@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
     check_array,
     check_consistent_length,
     check_is_fitted,
-    has_fit_parameter,
     validate_data,
 )
 
@@ -24,7 +22,12 @@ from skbound.classifiers._certified import (
     resolve_bound,
     sample_of,
 )
-from skbound.classifiers._inputs import check_labels, check_weights, from_torch
+from skbound.classifiers._inputs import (
+    check_labels,
+    check_weights,
+    from_torch,
+    weight_keyword,
+)
 from skbound.protocols import Fit, resolve_protocol
 
 __all__ = ["BoundedClassifier"]
@@ -199,9 +202,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
             Scores as `estimator` gives them.
         """
         check_is_fitted(self)
-        return self.estimator_.decision_function(
-            self._check_rows(from_torch(X, "X"), reset=False)
-        )
+        return self.estimator_.decision_function(self._check_rows(from_torch(X, "X"), reset=False))
 
     def _current(self):
         return getattr(self, "estimator_", self.estimator)
@@ -252,7 +253,7 @@ class _BlackBox:
         model = seed_unset(clone(self.estimator), self.seed)
         keywords = {}
         if self.weights is not None:
-            keywords = _weight_keyword(model, self.weights[chosen])
+            keywords = weight_keyword(model, self.weights[chosen])
         model.fit(safe_indexing(self.X, chosen), self.y[chosen], **keywords)
         return Fit(model=model, n_fit=len(rows))
 
@@ -277,17 +278,3 @@ def _aligned(model, X, classes):
     probabilities = np.zeros((len(known), len(classes)))
     probabilities[:, np.searchsorted(classes, model.classes_)] = known
     return probabilities
-
-
-def _weight_keyword(model, weights):
-    """Return the keyword argument that carries weights into the fit of `model`."""
-    prefix, last = "", model
-    while isinstance(last, Pipeline):
-        name, last = last.steps[-1]
-        prefix += f"{name}__"
-    if not has_fit_parameter(last, "sample_weight"):
-        raise ValueError(
-            f"sample_weight was given, but {type(last).__name__} does not take it. Leave it out, "
-            f"or use a classifier that does."
-        )
-    return {f"{prefix}sample_weight": weights}

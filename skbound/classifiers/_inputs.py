@@ -6,11 +6,12 @@ import numbers
 
 import narwhals as nw
 import numpy as np
+from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_array
+from sklearn.utils.validation import _num_samples, check_array, has_fit_parameter
 
-__all__ = ["check_columns", "check_labels", "check_weights", "from_torch"]
+__all__ = ["check_columns", "check_labels", "check_weights", "from_torch", "weight_keyword"]
 
 
 def from_torch(values, name):
@@ -103,9 +104,7 @@ def check_labels(y):
         If labels are missing, continuous or not one-dimensional.
     """
     if y is None:
-        raise ValueError(
-            "This estimator requires y to be passed, but the target y is None."
-        )
+        raise ValueError("This estimator requires y to be passed, but the target y is None.")
     y = column_or_1d(from_torch(y, "y"), warn=True)
     if y.dtype.kind == "f":
         # scikit-learn's own words for NaN and infinity, naming y.
@@ -162,3 +161,35 @@ def check_weights(sample_weight, X, estimator_name):
             f"All sample weights are zero; {estimator_name} needs at least one positive weight."
         )
     return weights
+
+
+def weight_keyword(model, weights):
+    """Return the keyword argument that carries weights into the fit of `model`.
+
+    Parameters
+    ----------
+    model : classifier or Pipeline
+        Not fitted.
+    weights : ndarray of shape (n_samples,)
+        Weights of the rows.
+
+    Returns
+    -------
+    dict of str to ndarray
+        One entry.
+
+    Raises
+    ------
+    ValueError
+        If the classifier takes no weights.
+    """
+    prefix, last = "", model
+    while isinstance(last, Pipeline):
+        name, last = last.steps[-1]
+        prefix += f"{name}__"
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"sample_weight was given, but {type(last).__name__} does not take it. Leave it out, "
+            f"or use a classifier that does."
+        )
+    return {f"{prefix}sample_weight": weights}
