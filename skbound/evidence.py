@@ -18,7 +18,7 @@ Loss = Literal["zero_one", "brier"]
 
 
 def _frozen(values: ArrayLike, dtype: type) -> NDArray[Any]:
-    array = np.array(values, dtype=dtype)
+    array: NDArray[Any] = np.array(values, dtype=dtype)
     array.setflags(write=False)
     return array
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
-import torch.nn.functional as F  # noqa: N812 (the name every torch reader knows)
+import torch.nn.functional as F
 from torch import nn
 
 from skbound._nn._dropout import SeededDropout

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import torch.nn.functional as F  # noqa: N812 (the name every torch reader knows)
+import torch.nn.functional as F
 from skorch import NeuralNetClassifier
 from skorch.callbacks import Callback, EarlyStopping, GradientNormClipping, LRScheduler
 from skorch.helper import predefined_split

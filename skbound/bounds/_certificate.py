@@ -90,12 +90,13 @@ class Certificate:
         text = (
             f"With probability at least {100 * (1 - self.delta):.6g} % over the sample and the "
             f"fit, the {_LOSS_IN_WORDS[self.loss]} is at most {shown:.4f}. Trained on "
-            f"{self.n_fit} rows, certified on {self.n_certified} other rows by the {self.method}."
+            f"{self.n_fit} rows, certified on {self.n_certified} other rows (mean loss there "
+            f"{self.terms.get('empirical_loss', float('nan')):.4f}) by the {self.method}."
         )
         if self.n_candidates > 1:
             text += (
                 f" The choice among {self.n_candidates} candidates is paid for: each was bounded "
-                f"at delta / {self.n_candidates}."
+                f"at level {self.delta:g} / {self.n_candidates}."
             )
         if self.vacuous and self.loss == "zero_one":
             text += (

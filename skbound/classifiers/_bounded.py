@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
@@ -14,6 +16,12 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skbound._inputs import (
+    check_labels,
+    check_weights,
+    from_torch,
+    weight_keyword,
+)
 from skbound._random_state import draw_seed, seed_unset
 from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
 from skbound.classifiers._certified import (
@@ -21,12 +29,6 @@ from skbound.classifiers._certified import (
     as_before_on_error,
     resolve_bound,
     sample_of,
-)
-from skbound.classifiers._inputs import (
-    check_labels,
-    check_weights,
-    from_torch,
-    weight_keyword,
 )
 from skbound.protocols import Fit, resolve_protocol
 
@@ -99,7 +101,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
 
     _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods(["fit", "predict"])],
-        "delta": [Interval(float, 0, 1, closed="neither")],
+        "delta": [Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
     }
 
@@ -209,9 +211,12 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
 
     def _check_rows(self, X, *, reset):
         """Check numbers at the door; leave text, frames and sparse matrices to the classifier."""
-        if not issparse(X) and not hasattr(X, "columns"):
+        if issparse(X):
+            # Other layouts cannot be split by rows.
+            X = X.tocsr()
+        elif not hasattr(X, "columns"):
             array = X if isinstance(X, np.ndarray) else np.asarray(X)
-            if array.ndim == 2 and array.dtype.kind in "fiub":
+            if array.ndim <= 2 and array.dtype.kind in "fiub":
                 nan_is_fine = get_tags(self.estimator).input_tags.allow_nan
                 X = check_array(
                     array,

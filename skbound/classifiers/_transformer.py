@@ -15,10 +15,10 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from skbound._inputs import check_columns, check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error, resolve_bound
-from skbound.classifiers._inputs import check_columns, check_labels, check_weights, from_torch
 from skbound.classifiers._learner import TransformerLearner
 from skbound.protocols import resolve_protocol
 from skbound.tokenizers import resolve_tokenizer
@@ -291,7 +291,8 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         ndarray of shape (n_samples,)
             Labels, as given to fit.
         """
-        return self.classes_[self._logits(X).argmax(axis=1)]
+        codes = self._logits(X).argmax(axis=1)
+        return self.classes_[codes]
 
     def predict_proba(self, X):
         """Predict class probabilities.

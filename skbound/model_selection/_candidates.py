@@ -11,9 +11,9 @@ import numpy as np
 from scipy.stats import rankdata
 from sklearn.base import clone
 
+from skbound._inputs import weight_keyword
 from skbound._random_state import seed_unset
 from skbound.classifiers._certified import CertifiedMixin
-from skbound.classifiers._inputs import weight_keyword
 from skbound.exceptions import SkboundWarning
 from skbound.model_selection._find import find_certified, refuse_wrapper, steps_assumption
 from skbound.protocols import AllRows, resolve_protocol

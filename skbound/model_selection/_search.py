@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 from joblib.parallel import get_active_backend
@@ -16,10 +17,10 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
+from skbound._inputs import check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import HasMethods, Interval, StrOptions, fit_context
 from skbound.classifiers._certified import as_before_on_error
-from skbound.classifiers._inputs import check_labels, check_weights, from_torch
 from skbound.exceptions import SkboundWarning
 from skbound.model_selection._candidates import fit_candidate, prepare_candidate, results_table
 from skbound.model_selection._find import find_certified, warn_of_steps
@@ -111,9 +112,9 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods(["fit", "predict"])],
         "param_grid": [dict, list],
-        "delta": [None, Interval(float, 0, 1, closed="neither")],
+        "delta": [None, Interval(Real, 0, 1, closed="neither")],
         "random_state": ["random_state"],
-        "error_score": [StrOptions({"raise"}), "nan"],
+        "error_score": [StrOptions({"raise"}), Real],
         "return_estimators": ["boolean"],
         "verbose": ["verbose"],
     }

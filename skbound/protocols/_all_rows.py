@@ -11,7 +11,7 @@ from skbound.protocols._learner import Fit, Learner
 __all__ = ["AllRows"]
 
 
-class AllRows(BaseEstimator):  # type: ignore[misc]
+class AllRows(BaseEstimator):
     """Train on all rows; nothing is left to certify.
 
     For use inside cross-validation, boosting or calibration. ``protocol=None`` is shorthand.

@@ -20,7 +20,7 @@ _MIN_ROWS = 100
 _MAX_CERTIFIED = 10_000
 
 
-class HoldOut(BaseEstimator):  # type: ignore[misc]
+class HoldOut(BaseEstimator):
     """Certify on a uniform random part of the rows that nothing else ever sees.
 
     Parameters
@@ -120,7 +120,8 @@ class HoldOut(BaseEstimator):  # type: ignore[misc]
         """
         fit_rows, certified_rows = self.split(learner.n_samples, seed)
         fit = learner.fit(fit_rows)
-        certified, assumptions, reason = None, (), ""
+        assumptions: tuple[str, ...] = ()
+        certified, reason = None, ""
         if len(certified_rows):
             certified = learner.losses(fit, certified_rows)
             assumptions = (_IID, _SPLIT, *learner.assumptions)

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from skbound._inputs import check_weights
 from skbound.tokenizers._scaling import clip_smoothly, column_scale
 
 __all__ = ["SequenceTokenizer"]
@@ -25,7 +26,7 @@ class SequenceTokenizer(TransformerMixin, BaseEstimator):
     ----------
     n_tokens_in_, n_features_in_ : int
         Tokens per row and numbers per token seen in fit.
-    unit_, mean_, std_ : ndarray of shape (n_features_in_,)
+    unit_, mean_, std_ : ndarray of shape (n_features,)
         Magnitude divided out first, then mean and standard deviation of what is left.
 
     See Also
@@ -64,7 +65,9 @@ class SequenceTokenizer(TransformerMixin, BaseEstimator):
         """
         X = self._check(X)
         _, self.n_tokens_in_, self.n_features_in_ = X.shape
-        weights = None if sample_weight is None else np.repeat(sample_weight, self.n_tokens_in_)
+        weights = check_weights(sample_weight, X, type(self).__name__)
+        if weights is not None:
+            weights = np.repeat(weights, self.n_tokens_in_)
         flat = X.reshape(-1, self.n_features_in_)
         self.unit_, self.mean_, self.std_ = column_scale(flat, weights)
         return self

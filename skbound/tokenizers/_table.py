@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from skbound._inputs import check_weights
 from skbound.tokenizers._scaling import clip_smoothly, column_scale
 
 __all__ = ["TableTokenizer"]
@@ -24,7 +25,7 @@ class TableTokenizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     ----------
     n_features_in_ : int
         Columns seen in fit.
-    unit_, mean_, std_ : ndarray of shape (n_features_in_,)
+    unit_, mean_, std_ : ndarray of shape (n_features,)
         Magnitude divided out first, then mean and standard deviation of what is left.
 
     See Also
@@ -63,7 +64,8 @@ class TableTokenizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Itself.
         """
         X = validate_data(self, X)
-        self.unit_, self.mean_, self.std_ = column_scale(X, sample_weight)
+        weights = check_weights(sample_weight, X, type(self).__name__)
+        self.unit_, self.mean_, self.std_ = column_scale(X, weights)
         return self
 
     def transform(self, X):
