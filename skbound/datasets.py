@@ -190,9 +190,8 @@ def make_finite(
 
     Examples
     --------
-    >>> domain = make_finite(n_features=2, n_levels=3, label_noise=0.0)
-    >>> domain.points.shape, domain.bayes_risk
-    ((9, 2), 0.0)
+    >>> make_finite(n_features=2, n_levels=3, label_noise=0.0).bayes_risk
+    0.0
     """
     rng = np.random.default_rng(random_state)
     points = _grid(n_features, np.arange(n_levels, dtype=np.float64))
@@ -289,11 +288,10 @@ class GaussianPair:
         float
             ``P(prediction != y)``, in closed form.
         """
-        weights = np.broadcast_to(np.asarray(coef, dtype=np.float64), (self.n_features,))
-        norm = float(np.linalg.norm(weights))
+        weights = np.asarray(coef, dtype=np.float64).reshape(self.n_features)
+        norm, signal = float(np.linalg.norm(weights)), float(weights @ self.center)
         if norm == 0.0:
             return 0.5
-        signal = float(weights @ self.center)
         # Errors on class 1 and on class 0.
         return sum(_normal_cdf((side * intercept - signal) / norm) for side in (-1, 1)) / 2.0
 

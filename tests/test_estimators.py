@@ -1,6 +1,5 @@
 """scikit-learn's own checks, for every estimator and the configurations that differ in numerics."""
 
-import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -37,8 +36,6 @@ ESTIMATORS = [
 
 # Small samples leave nothing to certify, which fit warns about.
 @pytest.mark.filterwarnings("ignore:Nothing is certified:skbound.exceptions.SkboundWarning")
-@parametrize_with_checks(
-    ESTIMATORS, expected_failed_checks=_expected_failures, xfail_strict=True
-)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=_expected_failures, xfail_strict=True)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

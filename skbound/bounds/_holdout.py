@@ -62,7 +62,8 @@ class HoldoutBound(Bound):
         Returns
         -------
         float
-            Not below the mean of `losses`; it may exceed 1.
+            Bound on the mean; it may exceed 1. Where it is below the mean of `losses`, that mean
+            is used instead.
         """
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
@@ -88,7 +89,7 @@ class HoldoutBound(Bound):
         """
         losses = self._losses(evidence)
         mean = float(losses.mean())
-        return {"empirical_loss": mean, "confidence": self.upper(losses, delta) - mean}
+        return {"empirical_loss": mean, "confidence": max(0.0, self.upper(losses, delta) - mean)}
 
     def _losses(self, evidence: Evidence) -> NDArray[np.float64]:
         sample = evidence.certified
@@ -247,7 +248,7 @@ class BettingBound(HoldoutBound):
     The stakes depend on the order of the rows. Any order fixed without regard to the losses is
     valid; here it is the order of row positions, interleaved so that neighbours in a sorted table
     are far apart. The result depends on which row has which loss, but not on the order in which
-    the rows are listed. The empirical mean is returned where the bound would fall below it.
+    the rows are listed.
     """
 
     key: ClassVar[str] = "betting"
@@ -264,7 +265,7 @@ class BettingBound(HoldoutBound):
             return bool(np.log1p(bets * (mu - x)).cumsum().max() < goal)
 
         _, outside = bisect(not_refuted, 0.0, 1.0)
-        return min(1.0, rounded_up(max(outside, float(losses.mean()))))
+        return min(1.0, rounded_up(outside))
 
 
 def _interleaved(n: int) -> NDArray[np.intp]:

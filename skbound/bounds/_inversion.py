@@ -167,7 +167,7 @@ def binomial_tail_inverse(n_errors: int, n_samples: int, *, log_delta: float) ->
         Number of independent trials, at least 1.
     log_delta : float
         Natural logarithm of the failure probability, negative. It may be far below the
-        logarithm of the smallest double; time and memory are then linear in `n_errors`.
+        logarithm of the smallest double.
 
     Returns
     -------
@@ -215,13 +215,17 @@ def _tail_inverse_scipy(k: int, n: int, log_delta: float) -> float:
 
 
 def _tail_inverse_logs(k: int, n: int, log_delta: float) -> float:
-    counts = np.arange(k + 1, dtype=np.float64)
+    # Under the rates in question the terms further down are negligible.
+    first = max(0, k - 1000 - 4 * math.isqrt(n))
+    counts = np.arange(first, k + 1, dtype=np.float64)
     log_choose = -math.log1p(n) - special.betaln(counts + 1.0, n - counts + 1.0)
     # Rounding of the log-gamma function, always counted as if it had made the tail too small.
     slack = 1e-15 * float(special.gammaln(n + 1.0))
 
     def exceeds(p: float) -> bool:
         log_pmf = log_choose + counts * math.log(p) + (n - counts) * math.log1p(-p)
+        # All terms below the first one are at most a geometric series with this ratio.
+        log_pmf[0] -= math.log1p(-first * (1.0 - p) / ((n - first + 1) * p))
         return bool(special.logsumexp(log_pmf) + slack >= log_delta)
 
     _, outside = bisect(exceeds, k / n, 1.0)
