@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from skbound.bounds import Bound
+from skbound.bounds import BinomialBound, Bound
 from skbound.evidence import Evidence, Sample
 
 
@@ -145,3 +146,18 @@ def assert_constant_losses_give_the_bernstein_width(bound) -> None:
     """Without variance the empirical Bernstein width is ``7 ln(2/delta) / (3 (n - 1))``."""
     value = bound(evidence_of(bound, np.zeros(50)), 0.05).value
     np.testing.assert_allclose(value, 7.0 * np.log(2.0 / 0.05) / (3.0 * 49.0), rtol=1e-9)
+
+
+def assert_not_below_binomial(bound) -> None:
+    """Nothing valid that grows with the error count is below the exact binomial tail bound."""
+    for n_samples, delta in itertools.product((20, 200), (1e-6, 0.01, 0.05, 0.2, 0.5)):
+        for k in range(0, n_samples + 1, n_samples // 20):
+            exact = value_at_count(BinomialBound(), k, n_samples, delta)
+            assert value_at_count(bound, k, n_samples, delta) >= exact * (1.0 - 1e-11)
+
+
+def assert_shares_delta(best) -> None:
+    losses = typical_losses(best)
+    evidence, share = evidence_of(best, losses), 0.1 / len(best.bounds)
+    smallest = min(bound(evidence, share).value for bound in best.bounds)
+    np.testing.assert_allclose(best(evidence, 0.1).value, smallest, rtol=1e-12)

@@ -15,6 +15,7 @@ from skbound.bounds import (
     HoldoutBound,
     KLBound,
 )
+from skbound.bounds._holdout import _interleaved
 from tests.bounds import checks
 
 
@@ -68,16 +69,13 @@ class FreeBest(BestOf):
         return super().terms(evidence, min(0.999, delta * len(self.bounds)))
 
 
-class HindsightStake(BettingBound):
-    """Picks the best of a few constant stakes after the last row instead of before each row."""
+class OrderSeesTheLosses(BettingBound):
+    """Bets on the small losses first."""
 
     def upper(self, losses, delta):
-        means = np.linspace(losses.mean(), 0.999, 200)
-        gains = (means[:, None] - losses) / (1.0 - means[:, None])
-        shares = np.array([0.05, 0.1, 0.2, 0.4, 0.75])[:, None, None]
-        capital = np.log1p(shares * gains).cumsum(axis=2).max(axis=(0, 2))
-        refuted = capital >= -math.log(delta)
-        return float(means[refuted].min()) if refuted.any() else 1.0
+        ordered = np.empty_like(losses)
+        ordered[_interleaved(losses.size)] = np.sort(losses)
+        return super().upper(ordered, delta)
 
 
 def killed():
@@ -115,21 +113,21 @@ def test_bernstein_term_over_n():
 
 
 def test_radius_of_twice_the_rows():
-    case = checks.bernoulli(0.2), 2000, 0.05
-    checks.assert_covers(KLBound(), *case, by_count=True)
+    # Chernoff's bound has room to spare: coverage alone would not notice.
+    checks.assert_not_below_binomial(KLBound())
     with killed():
-        checks.assert_covers(RadiusOfTwiceTheRows(), *case, by_count=True)
+        checks.assert_not_below_binomial(RadiusOfTwiceTheRows())
 
 
 def test_best_of_that_shares_nothing():
-    bounds = BinomialBound(), KLBound()
-    checks.assert_covers_exactly(BestOf(bounds), 100, 0.2)
+    bounds = KLBound("brier"), EmpiricalBernsteinBound("brier")
+    checks.assert_shares_delta(BestOf(bounds))
     with killed():
-        checks.assert_covers_exactly(FreeBest(bounds), 100, 0.2)
+        checks.assert_shares_delta(FreeBest(bounds))
 
 
-def test_stake_chosen_in_hindsight():
-    case = checks.discrete((0.0, 0.5), (0.25, 0.3), (1.0, 0.2)), 100, 0.2
+def test_order_that_sees_the_losses():
+    case = checks.beta(0.4, 2.6), 100, 0.05
     checks.assert_covers(BettingBound("brier"), *case)
     with killed():
-        checks.assert_covers(HindsightStake("brier"), *case)
+        checks.assert_covers(OrderSeesTheLosses("brier"), *case)
