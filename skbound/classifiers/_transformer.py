@@ -340,30 +340,43 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         """Return X as an array of finite numbers with two or three dimensions."""
         X = from_torch(X, "X")
         check_columns(X)
-        floats = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
-        if getattr(X, "ndim", None) is None and not hasattr(X, "columns"):
+        if not hasattr(X, "columns") and getattr(X, "ndim", None) is None:
             X = np.asarray(X)
-        if getattr(X, "ndim", 2) != 3:
-            if not reset and hasattr(self, "n_tokens_in_"):
-                raise ValueError(
-                    f"X must have three dimensions (n_samples, n_tokens, n_features) as in fit, "
-                    f"got {getattr(X, 'ndim', 2)}."
-                )
-            if reset:
-                vars(self).pop("n_tokens_in_", None)
-            return validate_data(self, X, reset=reset, **floats)
-        X = check_array(X, allow_nd=True, estimator=self, input_name="X", **floats)
+        ndim = getattr(X, "ndim", 2)
+        if ndim > 3:
+            raise ValueError(
+                f"X must have two dimensions (n_samples, n_features) or three dimensions "
+                f"(n_samples, n_tokens, n_features), got {ndim}."
+            )
+        accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
+        if ndim == 3:
+            X = check_array(X, allow_nd=True, estimator=self, input_name="X", **accepted)
+            self._check_sequences(X, reset=reset)
+            return X
+        if reset:
+            vars(self).pop("n_tokens_in_", None)
+        elif hasattr(self, "n_tokens_in_"):
+            raise ValueError(
+                f"X must have three dimensions (n_samples, n_tokens, n_features) as in fit, got "
+                f"{ndim}."
+            )
+        return validate_data(self, X, reset=reset, **accepted)
+
+    def _check_sequences(self, X, *, reset):
         shape = X.shape[1:]
+        if 0 in shape:
+            raise ValueError(
+                f"X must hold at least one token with at least one feature per row, got shape "
+                f"{X.shape}."
+            )
         if reset:
             vars(self).pop("feature_names_in_", None)
             self.n_tokens_in_, self.n_features_in_ = shape
-        elif shape != (getattr(self, "n_tokens_in_", None), self.n_features_in_):
-            seen = (getattr(self, "n_tokens_in_", 1), self.n_features_in_)
+        elif shape != (seen := (getattr(self, "n_tokens_in_", None), self.n_features_in_)):
             raise ValueError(
                 f"X has rows of shape {shape}, but TransformerClassifier is expecting {seen} "
                 f"tokens and features as in fit."
             )
-        return X
 
     def __sklearn_tags__(self):
         """Say that sequences are welcome too."""
