@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from sklearn.datasets import make_classification
 from skorch import NeuralNetClassifier
 from skorch.callbacks import GradientNormClipping, LRScheduler
-from sklearn.datasets import make_classification
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 

@@ -7,12 +7,12 @@ import time
 
 import numpy as np
 from sklearn.datasets import load_digits
-from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.model_selection import GridSearchCV, ParameterGrid, train_test_split
 
 from skbound import BoundSearch, TransformerClassifier
 from skbound.inspection import BoundErrorDisplay
 
-GRID = {
+GRID: dict[str, list] = {
     "depth": [1, 2, 3],
     "width": [32, 64],
     "dropout": [0.0, 0.2],
@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> None:
     search = BoundSearch(
         model, GRID, n_jobs=options.n_jobs, random_state=SEED, return_estimators=True, verbose=1
     )
-    n_candidates = int(np.prod([len(values) for values in GRID.values()]))
+    n_candidates = len(ParameterGrid(GRID))
     print(
         f"Digits: {len(y_fit)} rows to learn from, {len(y_test)} put away for the end.\n"
         f"{n_candidates} Transformers, one fit each, chosen by their bounds:"

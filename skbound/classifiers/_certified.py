@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -105,6 +106,10 @@ def sample_of(rows, codes, predicted, probabilities):
 
 class CertifiedMixin:
     """Turn evidence into ``generalization_bound_`` and its companions."""
+
+    protocol: Any
+    bound: str | Bound
+    delta: float
 
     def set_params(self, **params):
         """Set parameters, also of a protocol that was given by its name.

@@ -45,27 +45,27 @@ def test_G1_all_names_can_be_searched(search):
     found = search(piped, grid, **own).fit(X, Y)
     assert set(found.best_params_) == set(grid)
     assert set(GRID) <= set(small().get_params())
-    tc = found.best_estimator_["tc"]
-    assert all(tc.get_params()[name[4:]] == value for name, value in found.best_params_.items())
+    params = found.best_estimator_.get_params()
+    assert found.best_params_.items() <= params.items()
 
 
-@pytest.mark.parametrize("typo", ["hidden", "module__hidden", "lr__", "widht"])
+@pytest.mark.parametrize(
+    "typo", ["hidden", "widht", "module__hidden", "optimizer__betas", "callbacks__lr", "lr__max"]
+)
 @pytest.mark.parametrize("search", [GridSearchCV, BoundSearch])
-def test_G1_a_typo_gets_the_list_of_names(typo, search):
-    with pytest.raises(ValueError, match=r"(?s)'(hidden|module|lr|widht).*'weight_decay'|lr"):
-        search(small(), {typo: [1, 2]}).fit(X, Y)
-    with pytest.raises(ValueError, match=r"(?s)[Ii]nvalid parameter"):
-        search(make_pipeline(small()), {f"transformerclassifier__{typo}x": [1]}).fit(X, Y)
+@pytest.mark.parametrize("prefix", ["", "tc__"])
+def test_G1_a_typo_gets_the_list_of_names(typo, search, prefix):
+    model = Pipeline([("tc", small())]) if prefix else small()
+    with pytest.raises(ValueError, match=r"(?s)Invalid parameter.*'weight_decay'"):
+        search(model, {f"{prefix}{typo}": [1, 2]}).fit(X, Y)
 
 
-@pytest.mark.parametrize("value", [[0.1, 0.4]])
-def test_G1_nested_names(value):
-    for model, name in [
-        (small(), "protocol__fraction"),
-        (make_pipeline(small()), "transformerclassifier__protocol__fraction"),
-    ]:
-        search = GridSearchCV(model, {name: value}, scoring=bound_scorer, cv=FitOnce()).fit(X, Y)
-        assert len(set(search.cv_results_["mean_test_score"])) == 2
+@pytest.mark.parametrize("prefix", ["", "tc__"])
+def test_G1_names_of_parts(prefix):
+    model = Pipeline([("tc", small())]) if prefix else small()
+    grid = {f"{prefix}protocol__fraction": [0.1, 0.4]}
+    search = GridSearchCV(model, grid, scoring=bound_scorer, cv=FitOnce()).fit(X, Y)
+    assert len(set(search.cv_results_["mean_test_score"])) == 2
 
 
 PARAMETERS = {
@@ -150,7 +150,7 @@ def test_G3_the_own_search_fits_once_and_pays(return_estimators):
     search = BoundSearch(
         model, {"lr": [1e-3, 1e-2]}, random_state=0, return_estimators=return_estimators
     ).fit(X, Y)
-    assert [400] * 2 == FITS
+    assert FITS == [400] * 2
     assert search.certificate_.n_candidates == search.n_candidates_ == 2
     unpaid = clone(search.best_estimator_).fit(X, Y)
     assert np.array_equal(unpaid.predict_proba(X), search.predict_proba(X))

@@ -197,7 +197,9 @@ def test_R3_one_place_to_seed(kind):
     # The same instance moves on: the next fit with it is another one.
     again = make(instances[0]).fit(X, Y)
     assert not np.array_equal(again.predict_proba(X), one.predict_proba(X))
-    assert not np.array_equal(make(2).fit(X, Y).predict_proba(X), make(1).fit(X, Y).predict_proba(X))
+    assert not np.array_equal(
+        make(2).fit(X, Y).predict_proba(X), make(1).fit(X, Y).predict_proba(X)
+    )
 
 
 @pytest.mark.parametrize("kind", SEEDED)

@@ -7,11 +7,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import torch
-from skorch.callbacks import Callback
 from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_breast_cancer, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics import recall_score
+from skorch.callbacks import Callback
 
 from skbound import TransformerClassifier
 from skbound.bounds import HOLDOUT_BOUNDS, BettingBound, Certificate

@@ -93,7 +93,7 @@ def test_candidates_cannot_be_talked_away():
 
 def test_no_refitted_winner():
     search = GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce(), refit=False).fit(X, Y)
-    with pytest.raises(ValueError, match="no best_estimator_.*refit=True"):
+    with pytest.raises(ValueError, match=r"no best_estimator_.*refit=True"):
         certify(search)
 
 

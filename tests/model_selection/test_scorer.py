@@ -164,7 +164,7 @@ def test_a_wrapper_inside_is_certified_as_a_whole():
 
 
 def test_without_a_certificate():
-    with pytest.raises(ValueError, match="no certificate.*BoundedClassifier"):
+    with pytest.raises(ValueError, match=r"no certificate.*BoundedClassifier"):
         bound_scorer(LogisticRegression().fit(X, Y))
     with pytest.raises(ValueError, match="no certificate"):
         bound_scorer(clone(TREE))
