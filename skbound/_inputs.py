@@ -11,7 +11,14 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _num_samples, check_array, has_fit_parameter
 
-__all__ = ["check_columns", "check_labels", "check_weights", "from_torch", "weight_keyword"]
+__all__ = [
+    "check_callbacks",
+    "check_columns",
+    "check_labels",
+    "check_weights",
+    "from_torch",
+    "weight_keyword",
+]
 
 
 def from_torch(values, name):
@@ -83,6 +90,26 @@ def check_columns(X):
             f"float. Encode them first, for example with OneHotEncoder or OrdinalEncoder in a "
             f"ColumnTransformer."
         )
+
+
+def check_callbacks(callbacks):
+    """Refuse what is no skorch callback.
+
+    Parameters
+    ----------
+    callbacks : list or tuple
+        From the user.
+
+    Raises
+    ------
+    TypeError
+        Naming the kind that was given.
+    """
+    for callback in callbacks:
+        if isinstance(callback, type) or not hasattr(callback, "on_epoch_end"):
+            raise TypeError(
+                f"callbacks must hold instances of skorch.callbacks.Callback, got {callback!r}."
+            )
 
 
 def check_labels(y):

@@ -176,14 +176,14 @@ def train(
         callbacks=_callbacks(plan, plan.max_epochs * n_batches, validated=validation is not None),
         callbacks__valid_acc=None,
         device=plan.device,
-        verbose=1 if plan.verbose >= 2 else 0,
+        verbose=int(plan.verbose),
         label_smoothing=plan.label_smoothing,
         **options,
     )
     net.fit(data, None)
     for dropout in dropouts:
         dropout.generator = None
-    wanted = ("epoch", "train_loss", "valid_loss", "dur")
-    history = [{key: row[key] for key in wanted if key in row} for row in net.history]
+    wanted = ("train_loss", "valid_loss", "dur")
+    history = [{key: float(row[key]) for key in wanted if key in row} for row in net.history]
     net.trim_for_prediction()
     return net, history

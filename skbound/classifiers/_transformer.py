@@ -15,7 +15,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skbound._inputs import check_columns, check_labels, check_weights, from_torch
+from skbound._inputs import (
+    check_callbacks,
+    check_columns,
+    check_labels,
+    check_weights,
+    from_torch,
+)
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error, resolve_bound
@@ -79,7 +85,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail.
-    callbacks : sequence of skorch callbacks, default=()
+    callbacks : list or tuple of skorch callbacks, default=()
         Copied, then called during training.
     dtype : {"float32", "float64"}, default="float32"
         Precision of the net.
@@ -90,8 +96,8 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         the last digits of a fit; None leaves it alone.
     random_state : int, RandomState instance or None, default=None
         Seeds the split, the initial weights, the order of rows and dropout.
-    verbose : int, default=0
-        2 prints a line per epoch.
+    verbose : bool or int, default=0
+        Whether to print a line per epoch.
 
     Attributes
     ----------
@@ -259,6 +265,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         protocol = resolve_protocol(self.protocol)
         resolve_bound(self.bound)
         self._check_architecture()
+        check_callbacks(self.callbacks)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=True)
             y = check_labels(y)

@@ -124,7 +124,7 @@ class HoldOut(BaseEstimator):
         certified, reason = None, ""
         if len(certified_rows):
             certified = learner.losses(fit, certified_rows)
-            assumptions = (_IID, _SPLIT, *learner.assumptions)
+            assumptions = (_IID, _SPLIT, *learner.assumptions, _OUTSIDE)
         else:
             reason = (
                 f"{learner.n_samples} rows are too few to set some aside, so all were trained on "
@@ -144,6 +144,7 @@ class HoldOut(BaseEstimator):
 
 
 _IID = "The rows are an i.i.d. sample of the distribution that predict will meet."
+_OUTSIDE = "Whatever was done to the rows before fit is taken as given and not certified."
 _SPLIT = (
     "The certified rows are a uniform random part, chosen by seed and number of rows alone; they "
     "were not used for training, scaling, class weights or early stopping."

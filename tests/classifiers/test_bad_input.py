@@ -5,6 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import SVR
+from skorch.callbacks import EarlyStopping
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
 from skbound._training import _net
@@ -99,6 +100,9 @@ def test_bad_parameters(params, message):
 def test_wrong_kinds_are_type_errors():
     with pytest.raises(TypeError, match="protocol must be"):
         clone(TINY).set_params(protocol=HoldOut).fit(X, Y)
+    for wrong in (print, EarlyStopping, "early_stopping"):
+        with pytest.raises(TypeError, match="instances of skorch"):
+            clone(TINY).set_params(callbacks=[wrong]).fit(X, Y)
 
 
 @pytest.mark.parametrize(

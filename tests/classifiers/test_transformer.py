@@ -256,7 +256,7 @@ def test_predict_agrees_with_its_scores():
 
 
 def test_verbose_prints_epochs(capsys):
-    tiny(verbose=2).fit(X, Y)
+    tiny(verbose=1).fit(X, Y)
     assert "train_loss" in capsys.readouterr().out
     tiny().fit(X, Y)
     assert capsys.readouterr().out == ""
