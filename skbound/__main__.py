@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import argparse
 import time
+from importlib.util import find_spec
 
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, ParameterGrid, train_test_split
 
 from skbound import BoundSearch, TransformerClassifier
-from skbound.inspection import BoundErrorDisplay
+from skbound.inspection import BoundVsErrorDisplay
 
 GRID: dict[str, list] = {
     "depth": [1, 2, 3],
@@ -30,6 +31,8 @@ def main(argv: list[str] | None = None) -> None:
         Command-line arguments; None reads them from the command line.
     """
     options = _parser().parse_args(argv)
+    if find_spec("matplotlib") is None:
+        raise SystemExit("The demonstration draws a picture: pip install 'skbound[plot]'.")
     X, y = load_digits(return_X_y=True)
     # An image of 8 x 8 pixels is a sequence of 8 rows.
     X_fit, X_test, y_fit, y_test = train_test_split(
@@ -80,11 +83,11 @@ def _in_words(params) -> str:
     return ", ".join(f"{name}={value}" for name, value in params.items())
 
 
-def _draw(search, X_test, y_test, path) -> BoundErrorDisplay:
+def _draw(search, X_test, y_test, path) -> BoundVsErrorDisplay:
     from matplotlib import pyplot as plt
 
     plt.switch_backend("agg")
-    display = BoundErrorDisplay.from_search(search, X_test, y_test)
+    display = BoundVsErrorDisplay.from_search(search, X_test, y_test)
     display.figure_.savefig(path, dpi=150)
     plt.close(display.figure_)
     return display

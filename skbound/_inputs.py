@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import numbers
+from inspect import signature
 
 import narwhals as nw
 import numpy as np
+from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _num_samples, check_array, has_fit_parameter
+from sklearn.utils.validation import check_array, has_fit_parameter
+
+from skbound._sklearn_compat import num_samples
 
 __all__ = [
     "check_callbacks",
+    "check_class_weight",
     "check_columns",
     "check_labels",
+    "check_optimizer",
     "check_weights",
     "from_torch",
     "weight_keyword",
@@ -50,6 +56,29 @@ def from_torch(values, name):
             f"{type(values).__name__}. Pass its arrays, for example X, y = dataset.tensors."
         )
     return values
+
+
+def check_optimizer(optimizer):
+    """Refuse a class that is no torch optimizer with a rate and a weight decay.
+
+    Parameters
+    ----------
+    optimizer : str or type
+        From the user; names are checked elsewhere.
+
+    Raises
+    ------
+    TypeError
+        Saying what the class lacks.
+    """
+    if isinstance(optimizer, str):
+        return
+    takes = signature(optimizer).parameters if isinstance(optimizer, type) else {}
+    if not {"lr", "weight_decay"} <= set(takes):
+        raise TypeError(
+            f"optimizer must be 'adamw', 'adam', 'sgd' or a torch optimizer class that takes lr "
+            f"and weight_decay, got {optimizer!r}."
+        )
 
 
 def check_columns(X):
@@ -112,6 +141,38 @@ def check_callbacks(callbacks):
             )
 
 
+def check_class_weight(class_weight):
+    """Refuse weights of classes that are not finite or negative.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        From the user.
+
+    Raises
+    ------
+    ValueError
+        Naming the weight.
+    """
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not (np.isfinite(weight) and weight >= 0):
+                raise ValueError(
+                    f"class_weight must hold finite weights of at least 0, got {weight!r} for "
+                    f"class {label!r}."
+                )
+
+
+def _is_missing(value):
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        # The missing value of pandas refuses to be compared.
+        return True
+
+
 def check_labels(y):
     """Check a classification target of any type.
 
@@ -136,7 +197,7 @@ def check_labels(y):
     if y.dtype.kind == "f":
         # scikit-learn's own words for NaN and infinity, naming y.
         check_array(y, ensure_2d=False, dtype=None, input_name="y")
-    elif y.dtype.kind == "O" and any(v is None or v != v for v in y):
+    elif y.dtype.kind in "OMm" and any(_is_missing(value) for value in y):
         raise ValueError("Input y contains NaN or None. Drop the rows without a label.")
     check_classification_targets(y)
     return y
@@ -166,7 +227,7 @@ def check_weights(sample_weight, X, estimator_name):
     """
     if sample_weight is None:
         return None
-    n_samples = _num_samples(X)
+    n_samples = num_samples(X)
     if isinstance(sample_weight, numbers.Number):
         sample_weight = np.full(n_samples, sample_weight)
     weights = check_array(
@@ -214,6 +275,9 @@ def weight_keyword(model, weights):
     while isinstance(last, Pipeline):
         name, last = last.steps[-1]
         prefix += f"{name}__"
+    if prefix and get_config()["enable_metadata_routing"]:
+        # Then the pipeline itself routes weights to the steps that ask for them.
+        return {"sample_weight": weights}
     if not has_fit_parameter(last, "sample_weight"):
         raise ValueError(
             f"sample_weight was given, but {type(last).__name__} does not take it. Leave it out, "

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 from sklearn.utils import check_random_state
 
 __all__ = ["draw_seed", "seed_unset"]
 
 
-def draw_seed(random_state):
+def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     """Return an integer seed from anything scikit-learn takes as ``random_state``.
 
     Parameters

@@ -5,15 +5,15 @@ from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._param_validation import (
     HasMethods,
     Interval,
-    InvalidParameterError,
     StrOptions,
 )
+from sklearn.utils.validation import _num_samples as num_samples
 
 __all__ = [
     "HasMethods",
     "Interval",
-    "InvalidParameterError",
     "StrOptions",
     "fit_context",
+    "num_samples",
     "safe_indexing",
 ]

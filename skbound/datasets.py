@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["FiniteDomain", "GaussianPair", "make_finite", "make_parity", "make_random_labels"]
+__all__ = ["FiniteDomain", "GaussianPair", "finite_domain", "parity_domain", "random_label_domain"]
 
 RandomState = int | np.random.Generator | None
 _LARGEST_GRID = 10**6
@@ -133,7 +133,7 @@ def _uniform(points: NDArray[np.float64], conditionals: NDArray[np.float64]) -> 
     return FiniteDomain(points, probabilities, conditionals, np.arange(conditionals.shape[1]))
 
 
-def make_parity(n_features: int = 6, n_relevant: int = 2, flip: float = 0.1) -> FiniteDomain:
+def parity_domain(n_features: int = 6, n_relevant: int = 2, flip: float = 0.1) -> FiniteDomain:
     """Product of the first signs, with flipped labels.
 
     Parameters
@@ -152,7 +152,7 @@ def make_parity(n_features: int = 6, n_relevant: int = 2, flip: float = 0.1) -> 
 
     Examples
     --------
-    >>> round(make_parity(flip=0.1).bayes_risk, 6)
+    >>> round(parity_domain(flip=0.1).bayes_risk, 6)
     0.1
     """
     if not 1 <= n_relevant <= n_features:
@@ -163,7 +163,7 @@ def make_parity(n_features: int = 6, n_relevant: int = 2, flip: float = 0.1) -> 
     return _uniform(points, conditionals)
 
 
-def make_finite(
+def finite_domain(
     n_features: int = 3,
     n_levels: int = 4,
     n_classes: int = 3,
@@ -190,7 +190,7 @@ def make_finite(
 
     Examples
     --------
-    >>> make_finite(n_features=2, n_levels=3, label_noise=0.0).bayes_risk
+    >>> finite_domain(n_features=2, n_levels=3, label_noise=0.0).bayes_risk
     0.0
     """
     rng = np.random.default_rng(random_state)
@@ -202,7 +202,7 @@ def make_finite(
     return FiniteDomain(points, probabilities, conditionals, np.arange(n_classes))
 
 
-def make_random_labels(n_features: int = 4, n_classes: int = 2) -> FiniteDomain:
+def random_label_domain(n_features: int = 4, n_classes: int = 2) -> FiniteDomain:
     """Labels that do not depend on the features: nothing can be learned.
 
     Parameters
@@ -219,7 +219,7 @@ def make_random_labels(n_features: int = 4, n_classes: int = 2) -> FiniteDomain:
 
     Examples
     --------
-    >>> make_random_labels(n_classes=4).risk(lambda X: (X[:, 0] > 0).astype(int))
+    >>> random_label_domain(n_classes=4).risk(lambda X: (X[:, 0] > 0).astype(int))
     0.75
     """
     points = _grid(n_features, _SIGNS)

@@ -7,6 +7,7 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -106,8 +107,15 @@ class Evidence:
         with their help. Bounds spend ``delta / n_candidates`` on each.
     assumptions : tuple of str, default=()
         What the certificates rest on, in words.
+    caveats : tuple of str, default=()
+        What was done with certified rows that no bound covers, in words.
     reason : str, default=""
         Why there are no certified rows, if there are none.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
     """
 
     protocol: str
@@ -117,11 +125,14 @@ class Evidence:
     certified: Sample | None = None
     n_candidates: int = 1
     assumptions: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if self.n_candidates < 1:
-            raise ValueError(f"n_candidates must be at least 1, got {self.n_candidates}.")
+        if not isinstance(self.n_candidates, Integral) or self.n_candidates < 1:
+            raise ValueError(
+                f"n_candidates must be an integer of at least 1, got {self.n_candidates!r}."
+            )
         if not 0.0 <= self.majority_share <= 1.0:
             raise ValueError(f"majority_share must lie in [0, 1], got {self.majority_share}.")
         if self.certified is not None and self.certified.n_samples == 0:

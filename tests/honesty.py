@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from skbound.datasets import make_finite
+from skbound.datasets import finite_domain
 
 
 def many_classes(n_samples=240, n_classes=30, seed=0):
@@ -60,7 +60,7 @@ def allowed_misses(delta, n_runs):
 
 def miss_rates(model, bounds, deltas, *, n_runs, n_samples=150):
     """Refit on fresh samples; how often each bound falls below the exact risk."""
-    world = make_finite(n_features=3, n_levels=3, n_classes=2, label_noise=0.15, random_state=0)
+    world = finite_domain(n_features=3, n_levels=3, n_classes=2, label_noise=0.15, random_state=0)
     misses = {(key, delta): 0 for key in bounds for delta in deltas}
     for run in range(n_runs):
         X, y = world.sample(n_samples, random_state=run)

@@ -9,18 +9,18 @@ from skbound.bounds import BinomialBound
 from skbound.datasets import (
     FiniteDomain,
     GaussianPair,
-    make_finite,
-    make_parity,
-    make_random_labels,
+    finite_domain,
+    parity_domain,
+    random_label_domain,
 )
 from skbound.evidence import Evidence, Sample
 
 DOMAINS = [
-    make_parity(),
-    make_parity(4, 3, flip=0.3),
-    make_finite(2, 5, 3, label_noise=0.4, random_state=1),
-    make_finite(1, 3, 4, label_noise=1.0, random_state=2),
-    make_random_labels(3, 4),
+    parity_domain(),
+    parity_domain(4, 3, flip=0.3),
+    finite_domain(2, 5, 3, label_noise=0.4, random_state=1),
+    finite_domain(1, 3, 4, label_noise=1.0, random_state=2),
+    random_label_domain(3, 4),
     FiniteDomain([[0.0], [2.0]], [0.3, 0.7], [[0.9, 0.1], [0.2, 0.8]], ["no", "yes"]),
 ]
 
@@ -65,7 +65,7 @@ def test_bayes_risk_is_reached_by_the_most_likely_class_only(domain):
 
 @pytest.mark.parametrize("flip", [0.0, 0.1, 0.5, 0.8])
 def test_parity_in_closed_form(flip):
-    domain = make_parity(5, 2, flip=flip)
+    domain = parity_domain(5, 2, flip=flip)
     assert domain.points.shape == (32, 5)
     assert domain.bayes_risk == pytest.approx(min(flip, 1.0 - flip), abs=1e-12)
     assert domain.risk(lambda X: X[:, 0] * X[:, 1] > 0) == pytest.approx(flip, abs=1e-12)
@@ -75,7 +75,7 @@ def test_parity_in_closed_form(flip):
 
 @pytest.mark.parametrize("n_classes", [1, 2, 3, 7])
 def test_random_labels_cannot_be_learned(n_classes):
-    domain = make_random_labels(3, n_classes)
+    domain = random_label_domain(3, n_classes)
     chance = 1.0 - 1.0 / n_classes
     assert domain.risk(predict_by_sum(domain)) == pytest.approx(chance, abs=1e-12)
     assert domain.bayes_risk == pytest.approx(chance, abs=1e-12)
@@ -84,8 +84,8 @@ def test_random_labels_cannot_be_learned(n_classes):
 
 
 def test_finite_without_noise_is_learnable_and_depends_on_its_seed():
-    assert make_finite(label_noise=0.0).bayes_risk == 0.0
-    one, same, other = (make_finite(random_state=seed) for seed in (0, 0, 1))
+    assert finite_domain(label_noise=0.0).bayes_risk == 0.0
+    one, same, other = (finite_domain(random_state=seed) for seed in (0, 0, 1))
     np.testing.assert_array_equal(one.conditionals, same.conditionals)
     assert (one.conditionals != other.conditionals).any()
 
@@ -141,11 +141,11 @@ def test_a_certificate_of_a_linear_model_holds_as_often_as_promised():
         (lambda: FiniteDomain([0.0], [1.0], [[1.0]], [0]), "must have the shapes"),
         (lambda: FiniteDomain([[0.0]], [1.0], [[0.5, 0.4]], [0, 1]), "sum to 1"),
         (lambda: FiniteDomain([[0.0]], [np.nan], [[1.0]], [0]), "sum to 1"),
-        (lambda: make_parity(2, 3), r"n_relevant must lie in \[1, 2\], got 3"),
-        (lambda: make_parity(flip=1.2), "sum to 1"),
-        (lambda: make_finite(label_noise=-0.1), "sum to 1"),
-        (lambda: make_finite(30, 4), "1 to 1000000 points"),
-        (lambda: make_random_labels(0), "1 to 1000000 points"),
+        (lambda: parity_domain(2, 3), r"n_relevant must lie in \[1, 2\], got 3"),
+        (lambda: parity_domain(flip=1.2), "sum to 1"),
+        (lambda: finite_domain(label_noise=-0.1), "sum to 1"),
+        (lambda: finite_domain(30, 4), "1 to 1000000 points"),
+        (lambda: random_label_domain(0), "1 to 1000000 points"),
         (lambda: GaussianPair(0, 1.0), "n_features must be >= 1"),
         (lambda: GaussianPair(2, math.nan), "distance finite"),
         (lambda: GaussianPair(2, 1.0).risk_linear([1.0]), "reshape"),

@@ -19,8 +19,8 @@ from skbound.bounds import (
     HoeffdingBound,
     KLBound,
 )
-from skbound.datasets import make_random_labels
-from skbound.protocols import HoldOut
+from skbound.datasets import random_label_domain
+from skbound.protocols import Holdout
 from tests.honesty import (
     allowed_misses,
     check_certificate_is_about_predict,
@@ -35,7 +35,7 @@ MODELS = {
     "transformer": TINY,
     "early stopping": clone(TINY).set_params(early_stopping=True, max_epochs=6),
     "class weights": clone(TINY).set_params(class_weight="balanced"),
-    "fraction": clone(TINY).set_params(protocol=HoldOut(0.4)),
+    "fraction": clone(TINY).set_params(protocol=Holdout(0.4)),
     "pipeline": BoundedClassifier(make_pipeline(StandardScaler(), LogisticRegression())),
     "tree": BoundedClassifier(DecisionTreeClassifier(max_depth=6)),
 }
@@ -82,7 +82,7 @@ def test_certificates_of_refits_hold(model, n_runs):
 
 def test_the_certificate_survives_the_choice():
     """The winner on random labels, whose true risk is 1/2: paid for, and as a mutant not paid."""
-    world = make_random_labels(n_features=4, n_classes=2)
+    world = random_label_domain(n_features=4, n_classes=2)
     grid = {"estimator__random_state": range(20)}
     tree = DecisionTreeClassifier(splitter="random", max_features=1, max_depth=3)
     n_runs, paid, unpaid = 100, 0, 0
@@ -116,10 +116,10 @@ def test_nothing_is_trained_after_the_certified_rows_were_read():
         n_samples, assumptions = 200, ()
 
         def fit(self, rows):
-            from skbound.protocols import Fit
+            from skbound.protocols import FittedModel
 
             calls.append(("fit", set(rows)))
-            return Fit(model=None, n_fit=len(rows))
+            return FittedModel(model=None, n_fit=len(rows))
 
         def losses(self, fit, rows):
             from skbound.evidence import Sample
@@ -130,7 +130,7 @@ def test_nothing_is_trained_after_the_certified_rows_were_read():
         def majority_share(self, rows):
             return 0.5
 
-    HoldOut().run(Spy(), seed=0)
+    Holdout().run(Spy(), seed=0)
     assert [name for name, _ in calls] == ["fit", "losses"]
     trained, certified = calls[0][1], calls[1][1]
     assert trained.isdisjoint(certified)
@@ -142,12 +142,12 @@ def test_nothing_is_trained_after_the_certified_rows_were_read():
     [(2, 0), (99, 0), (100, 20), (101, 20), (1437, 287), (50_000, 10_000), (60_000, 10_000)],
 )
 def test_how_many_rows_are_certified(n_samples, n_certified):
-    assert HoldOut().n_certified(n_samples) == n_certified
+    assert Holdout().n_certified(n_samples) == n_certified
 
 
 def test_certified_rows_are_uniform():
     counts = np.zeros(100)
     for seed in range(4000):
-        counts[HoldOut().split(100, seed)[1]] += 1
+        counts[Holdout().split(100, seed)[1]] += 1
     expected, se = 800, np.sqrt(4000 * 0.2 * 0.8)
     assert np.abs(counts - expected).max() < 4.5 * se

@@ -6,8 +6,8 @@ from sklearn.base import clone
 from sklearn.model_selection import train_test_split
 
 from skbound import TransformerClassifier
-from skbound.classifiers._learner import TransformerLearner
-from skbound.protocols import HoldOut
+from skbound.classifiers._transformer_learner import TransformerLearner
+from skbound.protocols import Holdout
 from skbound.tokenizers import TableTokenizer
 from tests.honesty import (
     check_certificate_is_about_predict,
@@ -19,7 +19,7 @@ from tests.honesty import (
 MODEL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=6, early_stopping=True)
 
 
-class Stratified(HoldOut):
+class Stratified(Holdout):
     """Mutant: certified rows with the class counts of all rows."""
 
     def run(self, learner, seed):
@@ -33,7 +33,7 @@ class Stratified(HoldOut):
         return np.sort(fit_rows), np.sort(rows)
 
 
-class Refitted(HoldOut):
+class Refitted(Holdout):
     """Mutant: once certified, train again on everything."""
 
     def run(self, learner, seed):
@@ -41,7 +41,7 @@ class Refitted(HoldOut):
         return learner.fit(np.arange(learner.n_samples)), evidence
 
 
-class Ordered(HoldOut):
+class Ordered(Holdout):
     """Mutant: certified rows chosen by their labels."""
 
     def run(self, learner, seed):

@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from skorch.callbacks import Callback
 
 from skbound import BoundSearch, FitOnce, TransformerClassifier, bound_scorer
 
@@ -22,6 +23,30 @@ MODELS = {
     "deep": (TransformerClassifier(depth=4, width=64, max_epochs=2, random_state=0), (X, Y)),
     "mean": (TransformerClassifier(pooling="mean", max_epochs=2, random_state=0), (X, Y)),
     "sequence": (TransformerClassifier(width=32, max_epochs=2, random_state=0), SEQUENCES),
+    "odd": (
+        TransformerClassifier(width=6, n_heads=3, max_epochs=2, random_state=0),
+        (X[:, :7], Y),
+    ),
+    "narrow": (
+        TransformerClassifier(width=5, n_heads=1, pooling="mean", max_epochs=2, random_state=0),
+        (X[:, :6], Y),
+    ),
+    "three heads": (
+        TransformerClassifier(width=30, n_heads=3, max_epochs=2, n_threads=2, random_state=0),
+        (X[:, :1], Y),
+    ),
+    "two threads": (
+        TransformerClassifier(max_epochs=1, n_threads=2, random_state=0),
+        (np.repeat(X, 3, axis=1)[:, :30], Y),
+    ),
+    "odd features": (
+        TransformerClassifier(width=10, n_heads=2, max_epochs=2, random_state=0),
+        (SEQUENCES[0][:, :, :7], SEQUENCES[1]),
+    ),
+    "double": (
+        TransformerClassifier(width=6, n_heads=2, dtype="float64", max_epochs=2, random_state=0),
+        (X[:, :7], Y),
+    ),
     "stopped": (
         TransformerClassifier(width=16, max_epochs=5, early_stopping=True, random_state=0),
         (X, Y),
@@ -56,6 +81,14 @@ def test_a_row_is_predicted_alike_in_any_company(fitted, n_rows):
         [model.predict_proba(X[order[i : i + n_rows]]) for i in range(0, len(X), n_rows)]
     )
     assert np.array_equal(parts, everything[order])
+
+
+def test_the_layout_of_an_array_does_not_matter(fitted):
+    model, X, y = fitted
+    layouts = np.asfortranarray(X), np.ascontiguousarray(X[::-1])[::-1]
+    for layout in layouts:
+        assert np.array_equal(model.predict_proba(layout), model.predict_proba(X))
+        same(model, clone(model).fit(layout, y), X)
 
 
 def test_position_in_a_large_batch_does_not_matter(fitted):
@@ -108,6 +141,30 @@ def test_grid_search_does_not_depend_on_jobs_or_backend(backend):
     scores = [s.cv_results_["mean_test_score"] for s in (serial, parallel)]
     assert np.array_equal(*scores)
     same(serial.best_estimator_, parallel.best_estimator_, X)
+
+
+@pytest.fixture(autouse=True)
+def threads_of_the_process():
+    """Put the thread count back for other tests."""
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_a_nested_fit_keeps_the_threads_of_the_outer_one():
+    inner = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=1).fit(X, Y)
+    seen = []
+
+    class Nested(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            inner.predict(X)
+            seen.append(torch.get_num_threads())
+
+    torch.set_num_threads(2)
+    model = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, callbacks=[Nested()])
+    model.fit(X, Y)
+    assert seen == [1, 1]
+    assert torch.get_num_threads() == 2
 
 
 def _global_state():

@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import nn
 
+from skbound._nn._aligned import AlignedLinear
+
 __all__ = ["FeatureEmbedding", "SequenceEmbedding"]
 
 
@@ -60,7 +62,7 @@ class SequenceEmbedding(nn.Module):
     def __init__(self, n_tokens: int, n_features: int, width: int) -> None:
         super().__init__()
         self.n_tokens = n_tokens
-        self.project = nn.Linear(n_features, width)
+        self.project = AlignedLinear(n_features, width)
         self.position = nn.Parameter(torch.empty(n_tokens, width))
 
     def reset_parameters(self, generator: torch.Generator) -> None:

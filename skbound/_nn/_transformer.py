@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from skbound._nn._aligned import AlignedLinear, aligned_attention
 from skbound._nn._dropout import SeededDropout
 
 __all__ = ["Transformer", "build_transformer"]
@@ -27,10 +28,10 @@ class Attention(nn.Module):
     def __init__(self, *, width: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
-        self.query = nn.Linear(width, width)
-        self.key = nn.Linear(width, width)
-        self.value = nn.Linear(width, width)
-        self.output = nn.Linear(width, width)
+        self.query = AlignedLinear(width, width)
+        self.key = AlignedLinear(width, width)
+        self.value = AlignedLinear(width, width)
+        self.output = AlignedLinear(width, width)
 
     def forward(self, queries: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
         """Let (n, q, width) queries attend to (n, t, width) tokens; returns (n, q, width)."""
@@ -38,8 +39,7 @@ class Attention(nn.Module):
             x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
             for x in (self.query(queries), self.key(tokens), self.value(tokens))
         )
-        mixed = F.scaled_dot_product_attention(q, k, v)
-        return self.output(mixed.transpose(1, 2).flatten(-2))
+        return self.output(aligned_attention(q, k, v).transpose(1, 2).flatten(-2))
 
 
 class Block(nn.Module):
@@ -58,8 +58,8 @@ class Block(nn.Module):
         self.norm_attention = nn.LayerNorm(width)
         self.attention = Attention(width=width, n_heads=n_heads)
         self.norm_feed_forward = nn.LayerNorm(width)
-        self.expand = nn.Linear(width, 2 * width)
-        self.contract = nn.Linear(2 * width, width)
+        self.expand = AlignedLinear(width, 2 * width)
+        self.contract = AlignedLinear(2 * width, width)
         self.dropout = SeededDropout(dropout)
 
     def forward(self, tokens: torch.Tensor, *, first_only: bool = False) -> torch.Tensor:
@@ -109,7 +109,7 @@ class Transformer(nn.Module):
             Block(width=width, n_heads=n_heads, dropout=dropout) for _ in range(depth)
         )
         self.norm_head = nn.LayerNorm(width)
-        self.head = nn.Linear(width, n_classes)
+        self.head = AlignedLinear(width, n_classes)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Map a batch of n rows to (n, n_classes) logits."""

@@ -1,8 +1,8 @@
 """Evaluate a module in blocks of one fixed shape.
 
-Matrix kernels sum in an order that depends on the number of rows, so the same row may get other
-last bits in another batch. With every forward pass on the same shape, a row's logits depend on
-that row alone: on no batch size, row order or number of rows.
+Matrix kernels sum in an order that depends on the number of rows and of threads, so the same row
+may get other last bits in another batch. With every forward pass on the same shape and one thread,
+a row's logits depend on that row alone: on no batch size, row order or number of rows.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def logits_in_blocks(
     logits = np.empty((len(X), n_classes))
     chunk_rows = n_rows * _BLOCKS_PER_CHUNK
     for start in range(0, len(X), chunk_rows):
-        rows = prepare(X[start : start + chunk_rows])
+        rows = np.ascontiguousarray(prepare(X[start : start + chunk_rows]))
         chunk = torch.as_tensor(rows).to(parameter.device, parameter.dtype)
         for first in range(0, len(chunk), n_rows):
             block = chunk[first : first + n_rows]

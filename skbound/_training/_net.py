@@ -29,7 +29,7 @@ _NO_DECAY = ("*norm*", "*bias", "embedding*", "cls_token")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """How to train: the classifier's parameters that the loop needs, resolved."""
+    """How to train: parameters of TransformerClassifier by the same names, resolved."""
 
     max_epochs: int
     batch_size: int
@@ -42,6 +42,10 @@ class TrainingPlan:
     callbacks: tuple[Callback, ...]
     device: str
     verbose: int
+
+
+class _Interrupted(BaseException):
+    """Carries a user's interrupt past skorch, which takes every KeyboardInterrupt for a stop."""
 
 
 class _WeightedNet(NeuralNetClassifier):
@@ -57,17 +61,36 @@ class _WeightedNet(NeuralNetClassifier):
         losses = F.cross_entropy(y_pred, labels, reduction="none", label_smoothing=smoothing)
         return (losses * weights).mean()
 
+    def notify(self, method_name, **cb_kwargs):
+        try:
+            super().notify(method_name, **cb_kwargs)
+        except KeyboardInterrupt:
+            self.stopped_by_callback_ = True
+            raise
+
+    def fit_loop(self, *args, **kwargs):
+        # Callbacks stop the training by a KeyboardInterrupt, which skorch swallows. One that comes
+        # from the user must get through: half a fit is no fit.
+        self.stopped_by_callback_ = False
+        try:
+            return super().fit_loop(*args, **kwargs)
+        except KeyboardInterrupt as interrupt:
+            if self.stopped_by_callback_:
+                raise
+            raise _Interrupted from interrupt
+
 
 class _RefuseNonFiniteLoss(Callback):
     """Stop with an error as soon as an epoch's loss is not a number."""
 
     def on_epoch_end(self, net, **kwargs):
-        loss = net.history[-1]["train_loss"]
-        if not math.isfinite(loss):
-            raise ValueError(
-                f"The training loss became {loss} in epoch {len(net.history)}. Nothing is "
-                f"certified from it. Lower lr, set gradient_clip, or look for extreme values in X."
-            )
+        for name in ("train_loss", "valid_loss"):
+            loss = net.history[-1].get(name, 0.0)
+            if not math.isfinite(loss):
+                raise ValueError(
+                    f"The {name} became {loss} in epoch {len(net.history)}. Nothing is certified "
+                    f"from it. Lower lr, set gradient_clip, or look for extreme values in X."
+                )
 
 
 def _warm_up_then_cosine(n_steps: int):
@@ -147,20 +170,34 @@ def train(
     ------
     ValueError
         If a loss is not finite.
+    KeyboardInterrupt
+        If the user interrupts.
     """
-    generator = torch.Generator().manual_seed(seed)
     dropouts = [m for m in module.modules() if isinstance(m, SeededDropout)]
-    for number, dropout in enumerate(dropouts):
-        on_device = torch.Generator(plan.device)
-        dropout.generator = on_device.manual_seed(seed + 1 + number)
-    optimizer = plan.optimizer
+    for number, dropout in enumerate(dropouts, start=1):
+        dropout.generator = torch.Generator(plan.device).manual_seed(seed + number)
+    net = _net(module, len(data), validation, plan, seed=seed, n_classes=n_classes)
+    try:
+        net.fit(data, None)
+    except _Interrupted as interrupt:
+        raise KeyboardInterrupt from interrupt
+    for dropout in dropouts:
+        dropout.generator = None
+    wanted = ("train_loss", "valid_loss", "dur")
+    history = [{key: float(row[key]) for key in wanted if key in row} for row in net.history]
+    net.trim_for_prediction()
+    return net, history
+
+
+def _net(module, n_samples, validation, plan, *, seed, n_classes) -> _WeightedNet:
+    """Put the skorch net together."""
+    optimizer, options = plan.optimizer, {"optimizer__weight_decay": plan.weight_decay}
+    if optimizer == "sgd":
+        options["optimizer__momentum"] = 0.9
     if isinstance(optimizer, str):
         optimizer = _OPTIMIZERS[optimizer]
-    options: dict[str, Any] = {"optimizer__weight_decay": plan.weight_decay}
-    if plan.optimizer == "sgd":
-        options["optimizer__momentum"] = 0.9
-    n_batches = -(-len(data) // plan.batch_size)
-    net = _WeightedNet(
+    n_steps = plan.max_epochs * -(-n_samples // plan.batch_size)
+    return _WeightedNet(
         module,
         criterion=nn.CrossEntropyLoss,
         optimizer=optimizer,
@@ -169,21 +206,14 @@ def train(
         max_epochs=plan.max_epochs,
         batch_size=plan.batch_size,
         iterator_train=TensorBatches,
-        iterator_train__generator=generator,
+        iterator_train__generator=torch.Generator().manual_seed(seed),
         iterator_valid=TensorBatches,
         train_split=None if validation is None else predefined_split(validation),
         classes=list(range(n_classes)),
-        callbacks=_callbacks(plan, plan.max_epochs * n_batches, validated=validation is not None),
+        callbacks=_callbacks(plan, n_steps, validated=validation is not None),
         callbacks__valid_acc=None,
         device=plan.device,
         verbose=int(plan.verbose),
         label_smoothing=plan.label_smoothing,
         **options,
     )
-    net.fit(data, None)
-    for dropout in dropouts:
-        dropout.generator = None
-    wanted = ("train_loss", "valid_loss", "dur")
-    history = [{key: float(row[key]) for key in wanted if key in row} for row in net.history]
-    net.trim_for_prediction()
-    return net, history

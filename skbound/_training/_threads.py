@@ -11,8 +11,10 @@ import torch
 __all__ = ["torch_threads"]
 
 _lock = threading.Lock()
-_n_inside = 0
+_n_bodies = 0
 _n_threads_outside = 1
+# Per thread, the counts that its own nested bodies go back to.
+_here = threading.local()
 
 
 @contextmanager
@@ -21,8 +23,8 @@ def torch_threads(n_threads: int | None) -> Iterator[None]:
 
     The number of threads changes the last bits of a matrix product, so that an unpinned fit would
     depend on ``n_jobs``. torch keeps one count per thread but lets new threads inherit the last
-    one set, so the count to go back to is the one seen before the first of several overlapping
-    bodies.
+    one set anywhere, so the count to go back to is the one seen before the first of several
+    overlapping bodies, or the one of the enclosing body in the same thread.
 
     Parameters
     ----------
@@ -34,18 +36,21 @@ def torch_threads(n_threads: int | None) -> Iterator[None]:
     None
         While the count is pinned.
     """
-    global _n_inside, _n_threads_outside
+    global _n_bodies, _n_threads_outside
     if n_threads is None:
         yield
         return
+    enclosing = getattr(_here, "counts", [])
     with _lock:
-        if _n_inside == 0:
+        if _n_bodies == 0:
             _n_threads_outside = torch.get_num_threads()
-        _n_inside += 1
+        _n_bodies += 1
         torch.set_num_threads(n_threads)
+    _here.counts = [*enclosing, n_threads]
     try:
         yield
     finally:
+        _here.counts = enclosing
         with _lock:
-            _n_inside -= 1
-            torch.set_num_threads(_n_threads_outside)
+            _n_bodies -= 1
+            torch.set_num_threads(enclosing[-1] if enclosing else _n_threads_outside)

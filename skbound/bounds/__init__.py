@@ -40,10 +40,12 @@ __all__ = [
     "kl_inverse_upper",
     "log_xi",
     "no_certificate",
+    "resolve_bound",
 ]
 
-# For 0-1 losses kl, Hoeffding and empirical Bernstein are functions of the error count, and no
-# such function beats the exact binomial tail at the same delta. So "best" gives them no share.
+# For 0-1 losses kl, Hoeffding and empirical Bernstein are non-decreasing functions of the error
+# count, and none of those beats the exact binomial tail at the same delta. So "best" gives them no
+# share.
 HOLDOUT_BOUNDS: dict[str, Bound] = {
     "binomial": BinomialBound(),
     "kl": KLBound(),
@@ -97,3 +99,44 @@ def holdout_certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, C
     if evidence.certified is not None and evidence.certified.brier is not None:
         certificates |= {f"brier_{bound.key}": bound(evidence, delta) for bound in _BRIER_BOUNDS}
     return certificates
+
+
+def resolve_bound(bound: str | Bound) -> Bound:
+    """Return the bound object that a parameter value stands for.
+
+    Parameters
+    ----------
+    bound : str or Bound
+        "auto" is the exact binomial tail.
+
+    Returns
+    -------
+    Bound
+        On the error of ``predict``.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or the bound is about another loss.
+    TypeError
+        If it is neither a name nor a Bound.
+    """
+    if isinstance(bound, str):
+        name = "binomial" if bound == "auto" else bound
+        if name not in HOLDOUT_BOUNDS:
+            raise ValueError(
+                f"bound must be one of {['auto', *HOLDOUT_BOUNDS]} or a Bound object, got "
+                f"{bound!r}."
+            )
+        return HOLDOUT_BOUNDS[name]
+    if not isinstance(bound, Bound):
+        raise TypeError(
+            f"bound must be one of {['auto', *HOLDOUT_BOUNDS]} or a Bound object, got {bound!r}."
+        )
+    if bound.loss != "zero_one":
+        raise ValueError(
+            f"generalization_bound_ is about the error of predict, got a bound on the "
+            f"{bound.loss!r} loss. Those certificates are in bounds_, for example "
+            f"bounds_['brier_kl']."
+        )
+    return bound

@@ -63,6 +63,7 @@ class Bound(ABC):
             n_candidates=evidence.n_candidates,
             baseline=1.0 - evidence.majority_share,
             assumptions=evidence.assumptions,
+            caveats=evidence.caveats,
         )
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Decimal
 
 from skbound.evidence import Evidence, Loss
 
@@ -44,6 +45,8 @@ class Certificate:
         Error of always predicting the most frequent class, on the rows not certified.
     assumptions : tuple of str
         What the bound rests on.
+    caveats : tuple of str
+        What was done with certified rows that the bound does not cover; part of `statement`.
     reason : str
         Why nothing is certified, if nothing is.
     """
@@ -59,6 +62,7 @@ class Certificate:
     n_candidates: int = 1
     baseline: float
     assumptions: tuple[str, ...] = ()
+    caveats: tuple[str, ...] = ()
     reason: str = ""
 
     def __float__(self) -> float:
@@ -88,7 +92,7 @@ class Certificate:
             )
         shown = min(1.0, math.ceil(self.value * 1e4) / 1e4)
         text = (
-            f"With probability at least {100 * (1 - self.delta):.6g} % over the sample and the "
+            f"With probability at least {_percent(self.delta)} % over the sample and the "
             f"fit, the {_LOSS_IN_WORDS[self.loss]} is at most {shown:.4f}. Trained on "
             f"{self.n_fit} rows, certified on {self.n_certified} other rows (mean loss there "
             f"{self.terms.get('empirical_loss', float('nan')):.4f}) by the {self.method}."
@@ -105,7 +109,15 @@ class Certificate:
             )
         elif self.vacuous:
             text += " This is vacuous: the loss never exceeds 1."
-        return text
+        return " ".join([text, *self.caveats])
+
+
+def _percent(delta: float) -> str:
+    """Write 1 - delta as a percentage, in decimal arithmetic and never rounded up."""
+    digits = max(2, 1 - Decimal(delta).adjusted())
+    exact = 100 * (1 - Decimal(repr(delta)))
+    shown = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR)
+    return f"{shown:f}".rstrip("0").rstrip(".")
 
 
 def no_certificate(evidence: Evidence, delta: float) -> Certificate:
@@ -134,5 +146,6 @@ def no_certificate(evidence: Evidence, delta: float) -> Certificate:
         n_candidates=evidence.n_candidates,
         baseline=1.0 - evidence.majority_share,
         assumptions=evidence.assumptions,
+        caveats=evidence.caveats,
         reason=evidence.reason,
     )

@@ -7,6 +7,7 @@ from numbers import Real
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import (
@@ -24,13 +25,10 @@ from skbound._inputs import (
 )
 from skbound._random_state import draw_seed, seed_unset
 from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
-from skbound.classifiers._certified import (
-    CertifiedMixin,
-    as_before_on_error,
-    resolve_bound,
-    sample_of,
-)
-from skbound.protocols import Fit, resolve_protocol
+from skbound.bounds import resolve_bound
+from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._rows import LabelledRows
+from skbound.protocols import FittedModel, resolve_protocol
 
 __all__ = ["BoundedClassifier"]
 
@@ -44,14 +42,15 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted; must have ``fit`` and ``predict``.
+        Cloned and fitted; must have ``fit`` and ``predict``. A certified classifier inside it
+        trains on all rows that it gets, with ``protocol=None``.
     protocol : "holdout", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
         "auto" or "binomial" (exact), "kl", "hoeffding", "empirical_bernstein", "betting", "best",
         or an object.
     delta : float, default=0.05
-        Probability with which the certificate may fail.
+        Probability with which the certificate may fail, in [1e-300, 1).
     random_state : int, RandomState instance or None, default=None
         Chooses the certified rows and seeds what `estimator` leaves unseeded.
 
@@ -101,7 +100,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
 
     _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods(["fit", "predict"])],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "delta": [Interval(Real, 1e-300, 1, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -135,13 +134,12 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             If data or parameters are unusable; nothing has changed then.
         """
         protocol = resolve_protocol(self.protocol)
         resolve_bound(self.bound)
-        if not is_classifier(self.estimator):
-            raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
+        self._check_estimator()
         with as_before_on_error(self):
             X = self._check_rows(from_torch(X, "X"), reset=True)
             y = check_labels(y)
@@ -189,6 +187,22 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         X = self._check_rows(from_torch(X, "X"), reset=False)
         return _aligned(self.estimator_, X, self.classes_)
 
+    @available_if(lambda self: hasattr(self._current(), "predict_proba"))
+    def predict_log_proba(self, X):
+        """Predict the logarithms of class probabilities.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or list
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``; minus infinity where a probability is 0.
+        """
+        return super().predict_log_proba(X)
+
     @available_if(lambda self: hasattr(self._current(), "decision_function"))
     def decision_function(self, X):
         """Return the scores of the fitted classifier.
@@ -201,10 +215,27 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores as `estimator` gives them.
+            Scores as `estimator` gives them, for the classes that its rows held.
         """
         check_is_fitted(self)
         return self.estimator_.decision_function(self._check_rows(from_torch(X, "X"), reset=False))
+
+    def _check_estimator(self):
+        """Refuse what cannot be certified from a part of the rows."""
+        if not is_classifier(self.estimator):
+            raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
+        parts = [self.estimator, *self.estimator.get_params(deep=True).values()]
+        if any(isinstance(part, FrozenEstimator) for part in parts):
+            raise ValueError(
+                "estimator must be fitted here, from rows that are not certified, but it holds a "
+                "FrozenEstimator, and nothing tells which rows that one has seen. Pass the "
+                "estimator unfrozen, or apply a frozen transformer to the rows before fit."
+            )
+        if get_tags(self.estimator).input_tags.pairwise:
+            raise ValueError(
+                "estimator must take rows, but it takes a precomputed matrix of pairs, which "
+                "cannot be split by rows alone. Use the kernel or metric itself."
+            )
 
     def _current(self):
         return getattr(self, "estimator_", self.estimator)
@@ -226,6 +257,8 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
                 )
             elif not isinstance(X, list):
                 X = array
+        if reset:
+            vars(self).pop("n_features_in_", None)
         validate_data(self, X, skip_check_array=True, reset=reset)
         return X
 
@@ -238,41 +271,34 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         return tags
 
 
-class _BlackBox:
+class _BlackBox(LabelledRows):
     """A classifier and data, seen through the interface of a protocol."""
 
     def __init__(self, estimator, X, y, weights, seed):
-        self.estimator = estimator
-        self.X, self.y, self.weights, self.seed = X, y, weights, seed
-        # Rows of weight zero are absent: they are neither trained on nor certified.
-        self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
-        self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
-        self.n_samples = len(self.positions)
-        self.assumptions = (
-            "The set of labels is known in advance.",
-            "The error is that of unweighted rows, whatever weights training used.",
-        )
+        super().__init__(X, y, weights)
+        self.estimator, self.seed = estimator, seed
 
     def fit(self, rows):
         chosen = self.positions[rows]
         model = seed_unset(clone(self.estimator), self.seed)
+        # A certified classifier inside would set rows aside a second time, for nothing.
+        for part in [model, *model.get_params(deep=True).values()]:
+            if isinstance(part, CertifiedMixin):
+                part.set_params(protocol=None)
         keywords = {}
         if self.weights is not None:
             keywords = weight_keyword(model, self.weights[chosen])
         model.fit(safe_indexing(self.X, chosen), self.y[chosen], **keywords)
-        return Fit(model=model, n_fit=len(rows))
+        return FittedModel(model=model, n_fit=len(rows))
 
     def losses(self, fit, rows):
         chosen = self.positions[rows]
-        X = safe_indexing(self.X, chosen)
-        predicted = np.searchsorted(self.classes, fit.model.predict(X))
+        # Taken anew for each call: a step may work in place.
+        predicted = np.ravel(fit.model.predict(safe_indexing(self.X, chosen)))
         probabilities = None
         if hasattr(fit.model, "predict_proba"):
-            probabilities = _aligned(fit.model, X, self.classes)
-        return sample_of(chosen, self.codes[rows], predicted, probabilities)
-
-    def majority_share(self, rows):
-        return float(np.bincount(self.codes[rows]).max() / len(rows))
+            probabilities = _aligned(fit.model, safe_indexing(self.X, chosen), self.classes)
+        return self.sample(rows, predicted, probabilities)
 
 
 def _aligned(model, X, classes):

@@ -17,15 +17,18 @@ from sklearn.utils.validation import (
 
 from skbound._inputs import (
     check_callbacks,
+    check_class_weight,
     check_columns,
     check_labels,
+    check_optimizer,
     check_weights,
     from_torch,
 )
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
-from skbound.classifiers._certified import CertifiedMixin, as_before_on_error, resolve_bound
-from skbound.classifiers._learner import TransformerLearner
+from skbound.bounds import resolve_bound
+from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
 from skbound.protocols import resolve_protocol
 from skbound.tokenizers import resolve_tokenizer
 
@@ -48,7 +51,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     n_heads : int, default=4
         Attention heads per block.
     dropout : float, default=0.0
-        Rate in both branches of each block, in [0, 1).
+        Rate in the hidden layer and both branches of each block, in [0, 1).
     pooling : {"cls", "mean"}, default="cls"
         What the head reads: an extra learned token, or the mean of all tokens.
     max_epochs : int, default=40
@@ -59,13 +62,13 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     lr : float, default=2e-3
         Largest learning rate.
     optimizer : {"adamw", "adam", "sgd"} or torch optimizer class, default="adamw"
-        "sgd" uses momentum 0.9.
+        "sgd" uses momentum 0.9. A class must take ``lr`` and ``weight_decay``.
     weight_decay : float, default=0.01
         Acts on weight matrices, not on norms, biases and embeddings.
     label_smoothing : float, default=0.0
         In [0, 1).
     gradient_clip : float or None, default=1.0
-        Largest norm of a step's gradient.
+        Largest norm of a step's gradient; None does not limit it.
     early_stopping : bool, default=False
         Stop when the loss on `validation_fraction` of the training rows has not improved for
         `n_iter_no_change` epochs, and go back to the best epoch. Never looks at certified rows.
@@ -84,16 +87,18 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "auto" or "binomial" (exact), "kl", "hoeffding", "empirical_bernstein", "betting", "best",
         or an object.
     delta : float, default=0.05
-        Probability with which the certificate may fail.
+        Probability with which the certificate may fail, in [1e-300, 1).
     callbacks : list or tuple of skorch callbacks, default=()
-        Copied, then called during training.
+        Copied, then called during training. One that loads weights, such as ``LoadInitState``, is
+        covered by no certificate if those weights have seen certified rows.
     dtype : {"float32", "float64"}, default="float32"
         Precision of the net.
     device : str, default="auto"
         "auto" is "cuda" where there is one, else "cpu"; otherwise a torch device.
     n_threads : int or None, default=1
-        torch threads during fit and predict, put back afterwards. The number of threads changes
-        the last digits of a fit; None leaves it alone.
+        torch threads during training, put back afterwards; at most 1,024. Their number changes
+        the last digits of a fit; None leaves it alone. Prediction uses one, so that its digits
+        depend on nothing.
     random_state : int, RandomState instance or None, default=None
         Seeds the split, the initial weights, the order of rows and dropout.
     verbose : bool or int, default=0
@@ -171,11 +176,11 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "delta": [Interval(Real, 0, 1, closed="neither")],
+        "delta": [Interval(Real, 1e-300, 1, closed="left")],
         "callbacks": [list, tuple],
         "dtype": [StrOptions({"float32", "float64"})],
         "device": [str],
-        "n_threads": [None, Interval(Integral, 1, None, closed="left")],
+        "n_threads": [None, Interval(Integral, 1, 1024, closed="both")],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
     }
@@ -258,7 +263,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             If data or parameters are unusable, or the training loss stops being a number; the
             estimator is then as it was before.
         """
@@ -266,6 +271,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         resolve_bound(self.bound)
         self._check_architecture()
         check_callbacks(self.callbacks)
+        check_optimizer(self.optimizer)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=True)
             y = check_labels(y)
@@ -274,11 +280,11 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
             # Checked on all labels: a class named in a dict may be missing from the trained rows.
             compute_class_weight(self.class_weight, classes=np.unique(y), y=y)
+            check_class_weight(self.class_weight)
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
             self.classes_ = learner.classes
-            self._model = fit.model
             self.net_, self.tokenizer_ = fit.model.net, fit.model.tokenizer
             self.history_, self.device_ = fit.model.history, fit.model.device
             self.n_iter_ = len(self.history_)
@@ -334,7 +340,11 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
 
     def _logits(self, X):
         check_is_fitted(self)
-        return self._model.logits(self._check_rows(X, reset=False), self.n_threads)
+        X = self._check_rows(X, reset=False)
+        model = FittedTransformer(
+            self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
+        )
+        return model.logits(X)
 
     def _check_architecture(self):
         if self.width % self.n_heads:

@@ -1,5 +1,5 @@
 """Pictures of certificates."""
 
-from skbound.inspection._bound_error import BoundErrorDisplay
+from skbound.inspection._bound_vs_error import BoundVsErrorDisplay
 
-__all__ = ["BoundErrorDisplay"]
+__all__ = ["BoundVsErrorDisplay"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.utils.validation import check_is_fitted
 
 from skbound.model_selection._find import (
     certificate_of,
     find_certified,
-    refuse_wrapper,
+    the_only_one,
     warn_of_steps,
 )
 
@@ -56,29 +55,7 @@ def certify(estimator_or_search, bound=None, *, delta=None, n_candidates=None):
     >>> certify(clf, delta=0.01).value > certify(clf).value
     True
     """
-    _refuse_unknown_choices(estimator_or_search)
     check_is_fitted(estimator_or_search)
-    found = refuse_wrapper(find_certified(estimator_or_search))
+    found = the_only_one(find_certified(estimator_or_search))
     warn_of_steps(found.steps)
     return certificate_of(found, bound, delta, n_candidates)
-
-
-def _refuse_unknown_choices(search):
-    """Refuse searches without a refitted winner, and searches that may look before they propose."""
-    from skbound.model_selection._search import BoundSearch
-
-    if not hasattr(search, "cv_results_") or isinstance(search, BoundSearch):
-        return
-    name = type(search).__name__
-    if not hasattr(search, "best_estimator_"):
-        raise ValueError(
-            f"{name} has no best_estimator_ to certify. Search with refit=True (or the name of a "
-            f"score)."
-        )
-    halving = name in ("HalvingGridSearchCV", "HalvingRandomSearchCV")
-    if not halving and type(search) not in (GridSearchCV, RandomizedSearchCV):
-        raise ValueError(
-            f"{name} may propose candidates after looking at scores; then no number of candidates "
-            f"pays for the choice. If all candidates were fixed beforehand, use "
-            f"certify({name}.best_estimator_, n_candidates=...)."
-        )

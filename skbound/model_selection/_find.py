@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from numbers import Integral
 
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from skbound.bounds import no_certificate
-from skbound.classifiers._certified import CertifiedMixin, resolve_bound
+from skbound.bounds import no_certificate, resolve_bound
+from skbound.classifiers._certified import CertifiedMixin
 from skbound.exceptions import SkboundWarning
 
 __all__ = [
     "Found",
     "certificate_of",
     "find_certified",
-    "refuse_wrapper",
-    "steps_assumption",
+    "steps_caveat",
+    "the_only_one",
     "warn_of_steps",
 ]
 
@@ -36,32 +39,15 @@ class Found:
         Among how many it was chosen by searches around it.
     wrapper : str, default=""
         Name of a wrapper whose ``predict`` is not the estimator's, if there is one.
+    obstacle : str, default=""
+        Why nothing can be certified although there is evidence, if that is so.
     """
 
     estimator: CertifiedMixin
     steps: tuple[str, ...] = ()
     n_candidates: int = 1
     wrapper: str = ""
-
-
-def _fitted_steps(pipeline):
-    """Return the names of the steps before the last that learnt something from the rows.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        Fitted or not.
-
-    Returns
-    -------
-    tuple of str
-        Names.
-    """
-    return tuple(
-        name
-        for name, step in pipeline.steps[:-1]
-        if step not in (None, "passthrough") and get_tags(step).requires_fit
-    )
+    obstacle: str = ""
 
 
 def find_certified(estimator) -> list[Found]:
@@ -79,32 +65,91 @@ def find_certified(estimator) -> list[Found]:
     """
     if isinstance(estimator, CertifiedMixin):
         return [Found(estimator)] if hasattr(estimator, "evidence_") else []
-    if isinstance(estimator, Pipeline):
-        steps = _fitted_steps(estimator)
-        inside = find_certified(estimator.steps[-1][1])
-        return [replace(found, steps=(*steps, *found.steps)) for found in inside]
-    if hasattr(estimator, "best_estimator_"):
-        factor = 1 if _records_its_choice(estimator) else _n_candidates(estimator)
-        inside = find_certified(estimator.best_estimator_)
-        return [replace(found, n_candidates=factor * found.n_candidates) for found in inside]
-    if type(estimator).__name__ == "FrozenEstimator":
+    # It passes attributes of what it holds on, so it must be opened first.
+    if isinstance(estimator, FrozenEstimator):
         return find_certified(estimator.estimator)
+    if isinstance(estimator, Pipeline):
+        return _inside_pipeline(estimator)
+    if hasattr(estimator, "cv_results_"):
+        return _inside_search(estimator)
     name = type(estimator).__name__
     inside = [found for part in _parts(estimator) for found in find_certified(part)]
     return [replace(found, wrapper=found.wrapper or name) for found in inside]
 
 
-def _records_its_choice(search) -> bool:
-    """Whether the search has written its candidates into the evidence of the winner."""
-    from skbound.model_selection._search import BoundSearch
+def _inside_pipeline(pipeline) -> list[Found]:
+    """Look at a pipeline's last step, and at what stands in front of it."""
+    last = pipeline.steps[-1][1]
+    inside = find_certified(last)
+    in_front = [
+        (name, step) for name, step in pipeline.steps[:-1] if step not in (None, "passthrough")
+    ]
+    why = ""
+    supervised = [name for name, step in in_front if get_tags(step).target_tags.required]
+    if supervised:
+        why = (
+            f"The pipeline steps {supervised} have learnt from the labels of certified rows, so no "
+            f"bound holds. Use BoundedClassifier(pipeline), which fits them after the split."
+        )
+    elif in_front and isinstance(last, FrozenEstimator):
+        why = (
+            "The frozen last step was certified on rows that had not passed the steps in front of "
+            "it. Use BoundedClassifier(pipeline) with the estimator unfrozen."
+        )
+    steps = tuple(name for name, step in in_front if get_tags(step).requires_fit)
+    return [
+        replace(found, steps=(*steps, *found.steps), obstacle=found.obstacle or why)
+        for found in inside
+    ]
 
-    return isinstance(search, BoundSearch)
 
-
-def _n_candidates(search) -> int:
-    """Return the number of candidates of a scikit-learn search."""
+def _inside_search(search) -> list[Found]:
+    """Look into a search's winner, and at how it was chosen."""
+    name = type(search).__name__
+    if not hasattr(search, "best_estimator_"):
+        raise ValueError(
+            f"{name} has no best_estimator_ to certify. Search with refit=True (or the name of a "
+            f"score)."
+        )
+    inside = find_certified(search.best_estimator_)
+    if getattr(search, "records_its_choice", False):
+        # The evidence of the winner counts the candidates already, unless it was fitted again.
+        return [
+            found
+            if found.estimator.evidence_.n_candidates >= search.n_candidates_
+            else replace(found, n_candidates=search.n_candidates_ * found.n_candidates)
+            for found in inside
+        ]
+    why = _why_not_payable(search)
     rounds = getattr(search, "n_candidates_", None)
-    return int(rounds[0]) if rounds else len(search.cv_results_["params"])
+    n_candidates = int(rounds[0]) if rounds else len(search.cv_results_["params"])
+    return [
+        replace(
+            found,
+            n_candidates=n_candidates * found.n_candidates,
+            obstacle=found.obstacle or why,
+        )
+        for found in inside
+    ]
+
+
+def _why_not_payable(search) -> str:
+    """Say why a search's choice cannot be paid for, if it cannot."""
+    kind, name = type(search), type(search).__name__
+    halving = kind.__module__.startswith("sklearn.") and name.startswith("Halving")
+    if not halving and kind not in (GridSearchCV, RandomizedSearchCV):
+        return (
+            f"{name} may propose candidates after looking at scores; then no number of candidates "
+            f"pays for the choice. If all candidates were fixed beforehand, use "
+            f"certify(search.best_estimator_, n_candidates=...)."
+        )
+    names = {name for params in search.cv_results_["params"] for name in params}
+    if any(name.split("__")[-1] == "delta" for name in names):
+        return (
+            "The grid holds delta, so the level was chosen with the data. Fix delta and search "
+            "again."
+        )
+    return ""
 
 
 def _parts(wrapper) -> list:
@@ -118,7 +163,7 @@ def _parts(wrapper) -> list:
     return []
 
 
-def refuse_wrapper(inside) -> Found:
+def the_only_one(inside) -> Found:
     """Return the one certified estimator whose predictions the caller gets.
 
     Parameters
@@ -134,7 +179,7 @@ def refuse_wrapper(inside) -> Found:
     Raises
     ------
     ValueError
-        If there is none, or a wrapper changes its predictions.
+        If there is none, a wrapper changes its predictions, or or something else stands in the way.
     """
     if not inside:
         raise ValueError(
@@ -147,6 +192,8 @@ def refuse_wrapper(inside) -> Found:
             f"{wrapper} does not predict what the certified estimator inside predicts, so the "
             f"bound says nothing about it. Put {wrapper} inside BoundedClassifier(...)."
         )
+    if inside[0].obstacle:
+        raise ValueError(inside[0].obstacle)
     return inside[0]
 
 
@@ -198,17 +245,18 @@ def certificate_of(found: Found, bound=None, delta=None, n_candidates=None):
     estimator = found.estimator
     evidence = estimator.evidence_
     recorded = evidence.n_candidates * found.n_candidates
+    if n_candidates is not None and not isinstance(n_candidates, Integral):
+        raise ValueError(f"n_candidates must be an integer, got {n_candidates!r}.")
     if n_candidates is not None and n_candidates < recorded:
         raise ValueError(
             f"n_candidates must be at least the {recorded} that the search recorded, got "
             f"{n_candidates}."
         )
-    assumptions = evidence.assumptions
-    if found.steps:
-        assumptions += (steps_assumption(found.steps),)
-    evidence = replace(evidence, n_candidates=n_candidates or recorded, assumptions=assumptions)
+    evidence = replace(
+        evidence, n_candidates=n_candidates or recorded, caveats=steps_caveat(found.steps)
+    )
     delta = estimator.delta if delta is None else delta
-    if not 0.0 < delta < 1.0:
+    if not isinstance(delta, float | int) or not 0.0 < delta < 1.0:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}.")
     chosen = resolve_bound(estimator.bound if bound is None else bound)
     if evidence.certified is None:
@@ -216,7 +264,7 @@ def certificate_of(found: Found, bound=None, delta=None, n_candidates=None):
     return chosen(evidence, delta)
 
 
-def steps_assumption(steps) -> str:
+def steps_caveat(steps) -> tuple[str, ...]:
     """Say in words that fitted preprocessing was taken as given.
 
     Parameters
@@ -226,10 +274,12 @@ def steps_assumption(steps) -> str:
 
     Returns
     -------
-    str
-        One sentence.
+    tuple of str
+        One sentence, or nothing if there are no such steps.
     """
+    if not steps:
+        return ()
     return (
         f"The pipeline steps {list(steps)} in front of the classifier were fitted on all rows, "
-        f"certified rows included; they are taken as given and not certified."
+        f"certified rows included; they are taken as given and not certified.",
     )

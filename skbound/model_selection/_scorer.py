@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from skbound.model_selection._find import (
     certificate_of,
     find_certified,
-    refuse_wrapper,
+    the_only_one,
     warn_of_steps,
 )
 
@@ -36,7 +37,8 @@ class BoundScorer:
         What to do with a wrapper whose ``predict`` is not that of one certified estimator
         (calibration, voting, one-versus-rest, thresholds). "raise" refuses; the others combine the
         bounds of its parts, each at its share of delta, into a score for ranking. Only "sum" for
-        one-versus-rest is a bound on the wrapper's own error.
+        one-versus-rest is a bound on the wrapper's own error, where each part's ``predict`` agrees
+        with the sign of its score.
     on_pipeline : {"warn", "ignore"}, default="warn"
         Whether to warn about preprocessing that was fitted on certified rows.
 
@@ -92,9 +94,12 @@ class BoundScorer:
         """
         if self.reduce != "raise" and self.reduce not in _REDUCERS:
             raise ValueError(f"reduce must be one of {['raise', *_REDUCERS]}, got {self.reduce!r}.")
+        if self.on_pipeline not in ("warn", "ignore"):
+            raise ValueError(f"on_pipeline must be 'warn' or 'ignore', got {self.on_pipeline!r}.")
+        check_is_fitted(estimator)
         found = find_certified(estimator)
         if self.reduce == "raise" or not found:
-            refuse_wrapper(found)
+            the_only_one(found)
         if self.on_pipeline == "warn":
             warn_of_steps(found[0].steps)
         values = [self._value(one, len(found)) for one in found]

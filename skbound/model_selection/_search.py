@@ -7,10 +7,10 @@ from dataclasses import replace
 from numbers import Real
 
 import numpy as np
-from joblib.parallel import get_active_backend
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.exceptions import FitFailedWarning
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
@@ -21,9 +21,9 @@ from skbound._inputs import check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import HasMethods, Interval, StrOptions, fit_context
 from skbound.classifiers._certified import as_before_on_error
-from skbound.exceptions import SkboundWarning
-from skbound.model_selection._candidates import fit_candidate, prepare_candidate, results_table
+from skbound.model_selection._candidates import fit_candidate, prepare_candidate
 from skbound.model_selection._find import find_certified, warn_of_steps
+from skbound.model_selection._results import results_table
 
 __all__ = ["BoundSearch"]
 
@@ -31,10 +31,10 @@ __all__ = ["BoundSearch"]
 class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Fit every candidate once, keep the one with the smallest bound, and pay for the choice.
 
-    All candidates share one split of the rows. Each is certified at ``delta / K``, K being the
-    number of candidates, so the certificate of the one chosen holds at level ``delta`` although
-    the certified rows chose it. The fit that is returned is the fit that was certified; nothing
-    is refitted.
+    All candidates share one split of the rows, unless the grid holds protocols of other seeds.
+    Each is certified at ``delta / K``, K being the number of candidates, so the certificate of the
+    one chosen holds at level ``delta`` although the certified rows chose it. The fit that is
+    returned is the fit that was certified; nothing is refitted.
 
     Parameters
     ----------
@@ -59,7 +59,8 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_estimator_ : classifier
-        The chosen fit; its ``generalization_bound_`` is paid for.
+        The chosen fit; its ``generalization_bound_`` (in a pipeline, that of its last step) is
+        paid for.
     best_params_ : dict
         Its parameters.
     best_index_ : int
@@ -83,6 +84,8 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Labels seen in fit.
     n_features_in_ : int
         Columns seen in fit, where the data have columns.
+    feature_names_in_ : ndarray of str
+        Their names, for a DataFrame.
 
     See Also
     --------
@@ -109,10 +112,13 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     True
     """
 
+    # What `find_certified` asks: the winner's evidence already counts the candidates.
+    records_its_choice = True
+
     _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
         "estimator": [HasMethods(["fit", "predict"])],
         "param_grid": [dict, list],
-        "delta": [None, Interval(Real, 0, 1, closed="neither")],
+        "delta": [None, Interval(Real, 1e-300, 1, closed="left")],
         "random_state": ["random_state"],
         "error_score": [StrOptions({"raise"}), Real],
         "return_estimators": ["boolean"],
@@ -160,9 +166,11 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
         Raises
         ------
-        ValueError
+        ValueError, TypeError
             If a parameter of the grid is unknown, or all candidates fail.
         """
+        if self.error_score != "raise" and not np.isnan(self.error_score):
+            raise ValueError(f"error_score must be 'raise' or nan, got {self.error_score!r}.")
         X, y = from_torch(X, "X"), check_labels(y)
         weights = check_weights(sample_weight, X, type(self).__name__)
         seed = draw_seed(self.random_state)
@@ -173,6 +181,12 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             prepare_candidate(self.estimator, params, delta=self.delta, seed=seed)
             for params in grid
         ]
+        levels = sorted({_level(candidate) for candidate in candidates})
+        if len(levels) > 1:
+            raise ValueError(
+                f"All candidates must have one delta, got {levels}: bounds at different levels "
+                f"cannot be compared. Set it with BoundSearch(delta=...)."
+            )
         with as_before_on_error(self):
             outcomes, best = self._keep_best(self._run(candidates, X, y, weights))
             self._report(outcomes, best)
@@ -181,9 +195,11 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _run(self, candidates, X, y, weights):
         """Yield the outcomes in the order of the candidates, as they come in."""
-        # Some backends cannot hand results over one by one; they keep all fits until the end.
-        one_by_one = get_active_backend()[0].supports_return_generator
-        parallel = Parallel(n_jobs=self.n_jobs, return_as="generator" if one_by_one else "list")
+        try:
+            parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
+        except ValueError:
+            # This backend cannot hand results over one by one; it keeps all fits until the end.
+            parallel = Parallel(n_jobs=self.n_jobs)
         outcomes = parallel(
             delayed(fit_candidate)(candidate, X, y, weights, len(candidates))
             for candidate in candidates
@@ -226,8 +242,6 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 FitFailedWarning,
                 stacklevel=4,
             )
-        for message in sorted({m for outcome in outcomes for m in outcome.messages}):
-            warnings.warn(message, SkboundWarning, stacklevel=4)
         warn_of_steps(outcomes[best].steps, stacklevel=5)
 
     def _record(self, grid, outcomes, best):
@@ -236,6 +250,7 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.cv_results_ = results_table(grid, outcomes)
         self.best_index_, self.best_params_ = best, grid[best]
         self.best_estimator_ = outcomes[best].estimator
+        vars(self).pop("estimators_", None)
         if self.return_estimators:
             self.estimators_ = [outcome.estimator for outcome in outcomes]
         self.certificate_ = find_certified(self.best_estimator_)[0].estimator.certificate_
@@ -280,6 +295,23 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.best_estimator_.predict_proba(X)
 
+    @available_if(lambda self: hasattr(self._current(), "predict_log_proba"))
+    def predict_log_proba(self, X):
+        """Predict the logarithms of class probabilities with the chosen fit.
+
+        Parameters
+        ----------
+        X : array-like
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.predict_log_proba(X)
+
     @available_if(lambda self: hasattr(self._current(), "decision_function"))
     def decision_function(self, X):
         """Return the scores of the chosen fit.
@@ -307,3 +339,10 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.input_tags = inner.input_tags
         tags.classifier_tags = inner.classifier_tags
         return tags
+
+
+def _level(candidate) -> float:
+    """Return the delta of the certified classifier at the end of a candidate."""
+    while isinstance(candidate, Pipeline):
+        candidate = candidate.steps[-1][1]
+    return candidate.delta

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.utils.validation import _num_samples
+
+from skbound._sklearn_compat import num_samples
 
 __all__ = ["FitOnce"]
 
@@ -37,7 +38,7 @@ class FitOnce:
         train, test : ndarray of int of shape (n_samples,)
             All positions.
         """
-        rows = np.arange(_num_samples(X))
+        rows = np.arange(num_samples(X))
         yield rows, rows
 
     def get_n_splits(self, X=None, y=None, groups=None):

@@ -3,10 +3,10 @@
 from typing import Any
 
 from skbound.protocols._all_rows import AllRows
-from skbound.protocols._holdout import HoldOut
-from skbound.protocols._learner import Fit, Learner
+from skbound.protocols._holdout import Holdout
+from skbound.protocols._learner import FittedModel, Learner
 
-__all__ = ["AllRows", "Fit", "HoldOut", "Learner", "resolve_protocol"]
+__all__ = ["AllRows", "FittedModel", "Holdout", "Learner", "resolve_protocol"]
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -33,7 +33,7 @@ def resolve_protocol(protocol: Any) -> Any:
         return AllRows()
     if isinstance(protocol, str):
         if protocol == "holdout":
-            return HoldOut()
+            return Holdout()
         raise ValueError(
             f"protocol must be 'holdout', None or a protocol object, got {protocol!r}."
         )

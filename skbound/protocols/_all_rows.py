@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from skbound.evidence import Evidence
-from skbound.protocols._learner import Fit, Learner
+from skbound.protocols._learner import FittedModel, Learner
 
 __all__ = ["AllRows"]
 
@@ -17,7 +17,7 @@ class AllRows(BaseEstimator):
     For use inside cross-validation, boosting or calibration. ``protocol=None`` is shorthand.
     """
 
-    def run(self, learner: Learner, seed: int) -> tuple[Fit, Evidence]:
+    def run(self, learner: Learner, seed: int) -> tuple[FittedModel, Evidence]:
         """Train.
 
         Parameters
@@ -29,7 +29,7 @@ class AllRows(BaseEstimator):
 
         Returns
         -------
-        fit : Fit
+        fit : FittedModel
             Predictor trained on all rows.
         evidence : Evidence
             Without certified rows.

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import warnings
+from numbers import Real
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
+from skbound._random_state import draw_seed
 from skbound.evidence import Evidence
-from skbound.exceptions import SkboundWarning
-from skbound.protocols._learner import Fit, Learner
+from skbound.protocols._learner import FittedModel, Learner
 
-__all__ = ["HoldOut"]
+__all__ = ["Holdout"]
 
 _MIN_ROWS = 100
 _MAX_CERTIFIED = 10_000
 
 
-class HoldOut(BaseEstimator):
+class Holdout(BaseEstimator):
     """Certify on a uniform random part of the rows that nothing else ever sees.
 
     Parameters
@@ -70,7 +69,7 @@ class HoldOut(BaseEstimator):
             if n_samples < _MIN_ROWS:
                 return 0
             return min(round(n_samples / 5), _MAX_CERTIFIED)
-        if not 0.0 < self.fraction < 1.0:
+        if not isinstance(self.fraction, Real) or not 0.0 < self.fraction < 1.0:
             raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
         n_certified = round(n_samples * self.fraction)
         if not 0 < n_certified < n_samples:
@@ -96,12 +95,12 @@ class HoldOut(BaseEstimator):
             Sorted positions; together all rows.
         """
         if self.random_state is not None:
-            seed = check_random_state(self.random_state).randint(2**31 - 1)
+            seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(n_samples)
         n_certified = self.n_certified(n_samples)
         return np.sort(order[n_certified:]), np.sort(order[:n_certified])
 
-    def run(self, learner: Learner, seed: int) -> tuple[Fit, Evidence]:
+    def run(self, learner: Learner, seed: int) -> tuple[FittedModel, Evidence]:
         """Split, train, then evaluate on the certified rows, once.
 
         Parameters
@@ -113,7 +112,7 @@ class HoldOut(BaseEstimator):
 
         Returns
         -------
-        fit : Fit
+        fit : FittedModel
             The predictor; nothing is trained after its certified rows were read.
         evidence : Evidence
             With the losses on the certified rows.
@@ -128,9 +127,8 @@ class HoldOut(BaseEstimator):
         else:
             reason = (
                 f"{learner.n_samples} rows are too few to set some aside, so all were trained on "
-                f"(at least {_MIN_ROWS}, or an explicit HoldOut(fraction=...))."
+                f"(at least {_MIN_ROWS}, or an explicit Holdout(fraction=...))."
             )
-            warnings.warn(f"Nothing is certified: {reason}", SkboundWarning, stacklevel=4)
         evidence = Evidence(
             protocol="holdout",
             n_fit=fit.n_fit,

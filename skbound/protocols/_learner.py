@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from skbound.evidence import Sample
 
-__all__ = ["Fit", "Learner"]
+__all__ = ["FittedModel", "Learner"]
 
 Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Fit:
+class FittedModel:
     """A trained predictor and how many rows made it.
 
     Parameters
@@ -44,11 +44,11 @@ class Learner(Protocol):
     n_samples: int
     assumptions: tuple[str, ...]
 
-    def fit(self, rows: Rows) -> Fit:
+    def fit(self, rows: Rows) -> FittedModel:
         """Train a fresh predictor on `rows` and on nothing else."""
         ...
 
-    def losses(self, fit: Fit, rows: Rows) -> Sample:
+    def losses(self, fit: FittedModel, rows: Rows) -> Sample:
         """Return the losses of the predictor on `rows`."""
         ...
 

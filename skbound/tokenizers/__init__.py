@@ -1,5 +1,7 @@
 """Tokenizers: how a row becomes the tokens of a Transformer. Each is also a pipeline step."""
 
+from sklearn.base import clone
+
 from skbound.tokenizers._sequence import SequenceTokenizer
 from skbound.tokenizers._table import TableTokenizer
 
@@ -12,7 +14,10 @@ def resolve_tokenizer(tokenizer, ndim):
     Parameters
     ----------
     tokenizer : {"auto", "table", "sequence"} or tokenizer object
-        "auto" takes a table for 2-D data and a sequence for 3-D data. An object is cloned.
+        "auto" takes a table for 2-D data and a sequence for 3-D data. An object is cloned; it has
+        ``ndim`` (2 or 3), ``fit(X, sample_weight=None)``, ``prepare(X)`` for validated rows, and
+        ``embedding(width)``, which returns a torch module with ``n_tokens`` and
+        ``reset_parameters(generator)`` that turns prepared rows into (n, n_tokens, width).
     ndim : {2, 3}
         Dimensions of the data.
 
@@ -25,9 +30,9 @@ def resolve_tokenizer(tokenizer, ndim):
     ------
     ValueError
         If the name is unknown or the tokenizer does not fit the data's shape.
+    TypeError
+        If an object is no tokenizer.
     """
-    from sklearn.base import clone
-
     if tokenizer == "auto":
         return TableTokenizer() if ndim == 2 else SequenceTokenizer()
     named = {"table": TableTokenizer(), "sequence": SequenceTokenizer()}
@@ -36,6 +41,11 @@ def resolve_tokenizer(tokenizer, ndim):
         raise ValueError(
             f"tokenizer must be 'auto', 'table', 'sequence' or a tokenizer object, got "
             f"{tokenizer!r}."
+        )
+    if not all(hasattr(chosen, name) for name in ("ndim", "fit", "prepare", "embedding")):
+        raise TypeError(
+            f"tokenizer must be 'auto', 'table', 'sequence' or an object with ndim, fit, prepare "
+            f"and embedding, got {chosen!r}."
         )
     if chosen.ndim != ndim:
         raise ValueError(

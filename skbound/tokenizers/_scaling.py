@@ -1,13 +1,21 @@
-"""Weighted standardisation that survives columns of any scale, and a smooth clip."""
+"""Weighted standardisation that survives columns of any scale, followed by a smooth clip."""
 
 from __future__ import annotations
 
+from numbers import Real
+
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
-__all__ = ["clip_smoothly", "column_scale"]
+from skbound._sklearn_compat import Interval
+
+__all__ = ["Standardizer"]
+
+# A row far beyond those of fit must not overflow; anything this large is squeezed to the limit.
+_LARGEST = 1e150
 
 
-def column_scale(X, weights=None):
+def _column_scale(X, weights=None):
     """Return the weighted mean and standard deviation of each column.
 
     Parameters
@@ -34,7 +42,7 @@ def column_scale(X, weights=None):
     return unit, mean, std
 
 
-def clip_smoothly(z, limit):
+def _clip_smoothly(z, limit):
     """Squeeze the real line into (-limit, limit), leaving numbers near 0 as they are.
 
     Parameters
@@ -50,3 +58,41 @@ def clip_smoothly(z, limit):
         ``z / sqrt(1 + (z / limit)^2)``.
     """
     return z / np.hypot(1.0, z / limit)
+
+
+class Standardizer(TransformerMixin, BaseEstimator):
+    """What tokenizers of numbers share: scale columns as in the rows of fit, then squeeze.
+
+    Parameters
+    ----------
+    limit : float, default=8.0
+        Standardised values are squeezed smoothly into ``(-limit, limit)``.
+    """
+
+    _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
+        "limit": [Interval(Real, 0, None, closed="neither")],
+    }
+
+    def __init__(self, limit=8.0):
+        self.limit = limit
+
+    def prepare(self, X):
+        """Transform rows that were validated before.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ..., n_features)
+            Finite numbers.
+
+        Returns
+        -------
+        ndarray of the same shape, float64
+            As from ``transform``.
+        """
+        with np.errstate(over="ignore"):
+            scaled = np.clip(np.asarray(X, dtype=np.float64) / self.unit_, -_LARGEST, _LARGEST)
+        z = (scaled - self.mean_) / self.std_
+        return _clip_smoothly(z, self.limit)
+
+    def _learn_scale(self, columns, weights):
+        self.unit_, self.mean_, self.std_ = _column_scale(columns, weights)

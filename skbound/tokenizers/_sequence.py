@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from skbound._inputs import check_weights
-from skbound.tokenizers._scaling import clip_smoothly, column_scale
+from skbound._sklearn_compat import fit_context
+from skbound.tokenizers._scaling import Standardizer
 
 __all__ = ["SequenceTokenizer"]
 
 
-class SequenceTokenizer(TransformerMixin, BaseEstimator):
+class SequenceTokenizer(Standardizer):
     """Standardise the features of sequences; the Transformer makes one token of each step.
 
     A feature is standardised over all rows and tokens together.
@@ -43,9 +43,7 @@ class SequenceTokenizer(TransformerMixin, BaseEstimator):
 
     ndim = 3
 
-    def __init__(self, limit=8.0):
-        self.limit = limit
-
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Learn each feature's mean and standard deviation.
 
@@ -68,8 +66,7 @@ class SequenceTokenizer(TransformerMixin, BaseEstimator):
         weights = check_weights(sample_weight, X, type(self).__name__)
         if weights is not None:
             weights = np.repeat(weights, self.n_tokens_in_)
-        flat = X.reshape(-1, self.n_features_in_)
-        self.unit_, self.mean_, self.std_ = column_scale(flat, weights)
+        self._learn_scale(X.reshape(-1, self.n_features_in_), weights)
         return self
 
     def transform(self, X):
@@ -84,6 +81,11 @@ class SequenceTokenizer(TransformerMixin, BaseEstimator):
         -------
         ndarray of shape (n_samples, n_tokens, n_features), float64
             In ``(-limit, limit)``.
+
+        Raises
+        ------
+        ValueError
+            If the rows have another shape than in fit.
         """
         check_is_fitted(self)
         X = self._check(X)
@@ -93,22 +95,6 @@ class SequenceTokenizer(TransformerMixin, BaseEstimator):
                 f"{(self.n_tokens_in_, self.n_features_in_)} as in fit."
             )
         return self.prepare(X)
-
-    def prepare(self, X):
-        """Transform rows that were validated before.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_tokens, n_features)
-            Finite numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_tokens, n_features), float64
-            As from ``transform``.
-        """
-        z = (np.asarray(X, dtype=np.float64) / self.unit_ - self.mean_) / self.std_
-        return clip_smoothly(z, self.limit)
 
     def embedding(self, width):
         """Build the torch module that turns prepared rows into tokens.

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbound._inputs import check_weights
-from skbound.tokenizers._scaling import clip_smoothly, column_scale
+from skbound._sklearn_compat import fit_context
+from skbound.tokenizers._scaling import Standardizer
 
 __all__ = ["TableTokenizer"]
 
 
-class TableTokenizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class TableTokenizer(OneToOneFeatureMixin, Standardizer):
     """Standardise a table's columns; the Transformer makes one token of each number.
 
     Parameters
@@ -43,9 +43,7 @@ class TableTokenizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     ndim = 2
 
-    def __init__(self, limit=8.0):
-        self.limit = limit
-
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Learn each column's mean and standard deviation.
 
@@ -65,7 +63,7 @@ class TableTokenizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         X = validate_data(self, X)
         weights = check_weights(sample_weight, X, type(self).__name__)
-        self.unit_, self.mean_, self.std_ = column_scale(X, weights)
+        self._learn_scale(X, weights)
         return self
 
     def transform(self, X):
@@ -83,22 +81,6 @@ class TableTokenizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return self.prepare(validate_data(self, X, reset=False))
-
-    def prepare(self, X):
-        """Transform rows that were validated before.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Finite numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features), float64
-            As from ``transform``.
-        """
-        z = (np.asarray(X, dtype=np.float64) / self.unit_ - self.mean_) / self.std_
-        return clip_smoothly(z, self.limit)
 
     def embedding(self, width):
         """Build the torch module that turns prepared rows into tokens.

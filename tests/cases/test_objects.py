@@ -29,7 +29,7 @@ from skbound import (
     bound_scorer,
     certify,
 )
-from skbound.protocols import HoldOut
+from skbound.protocols import Holdout
 from skbound.tokenizers import TableTokenizer
 
 X, Y = make_classification(400, 8, n_informative=5, random_state=0)
@@ -160,7 +160,7 @@ CHANGEABLE = {
     "optimizer": lambda: {"optimizer": torch.optim.AdamW},
     "optimizer_sgd": lambda: {"optimizer": torch.optim.SGD, "lr": 0.05},
     "class_weight": lambda: {"class_weight": {0: 1, 1: 3}},
-    "protocol": lambda: {"protocol": HoldOut(0.3)},
+    "protocol": lambda: {"protocol": Holdout(0.3)},
     "tokenizer": lambda: {"tokenizer": TableTokenizer(limit=4.0)},
     "several": lambda: {"callbacks": [Counter()], "optimizer": torch.optim.AdamW, "lr": 1e-2},
 }

@@ -16,7 +16,7 @@ from skbound import (
     bound_scorer,
     certify,
 )
-from skbound.protocols import HoldOut
+from skbound.protocols import Holdout
 
 X, Y = make_classification(400, 8, n_informative=5, random_state=0)
 
@@ -84,7 +84,7 @@ PARAMETERS = {
     "early_stopping": (False, True),
     "class_weight": (None, {0: 1, 1: 9}),
     "dtype": ("float32", "float64"),
-    "protocol": ("holdout", HoldOut(0.4)),
+    "protocol": ("holdout", Holdout(0.4)),
     "random_state": (0, 1),
 }
 
@@ -257,7 +257,7 @@ def test_E1_the_split_stays_inside_the_training_fold():
         ({"early_stopping": True, "validation_fraction": 0.5}, (160, 80, 160)),
         ({"protocol": None}, (400, 0, 0)),
         ({"protocol": None, "early_stopping": True}, (360, 0, 40)),
-        ({"protocol": HoldOut(0.5)}, (200, 200, 0)),
+        ({"protocol": Holdout(0.5)}, (200, 200, 0)),
     ],
     ids=["default", "stopping", "half", "all_rows", "all_rows_stopping", "half_certified"],
 )

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier, bound_scorer
-from skbound.protocols import HoldOut
+from skbound.protocols import Holdout
 
 X, Y = make_classification(400, 8, n_informative=5, random_state=0)
 RARE = make_classification(
@@ -221,7 +221,7 @@ SPLIT = next(KFold(3, shuffle=True, random_state=0).split(X))
     [
         small(),
         small(early_stopping=True, dropout=0.2),
-        small(protocol=HoldOut(0.3)),
+        small(protocol=Holdout(0.3)),
         make_pipeline("passthrough", small()),
         BoundedClassifier(DecisionTreeClassifier(max_depth=3), random_state=0),
     ],

@@ -10,7 +10,7 @@ from skorch.callbacks import EarlyStopping
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
 from skbound._training import _net
 from skbound.bounds import KLBound
-from skbound.protocols import HoldOut
+from skbound.protocols import Holdout
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -78,8 +78,8 @@ BAD_PARAMETERS = {
     "bound on another loss": ({"bound": KLBound("brier")}, "about the error of predict"),
     "delta 0": ({"delta": 0.0}, "'delta' parameter"),
     "delta 1": ({"delta": 1.0}, "'delta' parameter"),
-    "fraction": ({"protocol": HoldOut(1.5)}, r"fraction must be 'auto' or in \(0, 1\)"),
-    "fraction of nothing": ({"protocol": HoldOut(0.001)}, "at least one row"),
+    "fraction": ({"protocol": Holdout(1.5)}, r"fraction must be 'auto' or in \(0, 1\)"),
+    "fraction of nothing": ({"protocol": Holdout(0.001)}, "at least one row"),
     "device": ({"device": "abacus"}, "device='abacus' cannot be used"),
     "dtype": ({"dtype": "float16"}, "'dtype' parameter"),
     "class_weight": ({"class_weight": {7: 1.0}}, "7|classes"),
@@ -99,7 +99,7 @@ def test_bad_parameters(params, message):
 
 def test_wrong_kinds_are_type_errors():
     with pytest.raises(TypeError, match="protocol must be"):
-        clone(TINY).set_params(protocol=HoldOut).fit(X, Y)
+        clone(TINY).set_params(protocol=Holdout).fit(X, Y)
     for wrong in (print, EarlyStopping, "early_stopping"):
         with pytest.raises(TypeError, match="instances of skorch"):
             clone(TINY).set_params(callbacks=[wrong]).fit(X, Y)

@@ -17,7 +17,7 @@ from skbound import TransformerClassifier
 from skbound.bounds import HOLDOUT_BOUNDS, BettingBound, Certificate
 from skbound.estimates import Estimate
 from skbound.exceptions import SkboundWarning
-from skbound.protocols import HoldOut
+from skbound.protocols import Holdout
 from skbound.tokenizers import TableTokenizer
 
 X, Y = make_classification(200, 6, n_informative=4, random_state=0)
@@ -63,7 +63,7 @@ def test_few_rows_certify_nothing_and_say_so():
 
 
 def test_an_explicit_fraction_certifies_few_rows_too():
-    model = tiny(protocol=HoldOut(0.5)).fit(X[:60], Y[:60])
+    model = tiny(protocol=Holdout(0.5)).fit(X[:60], Y[:60])
     assert model.n_samples_certified_ == 30
     assert tiny().set_params(protocol__fraction=0.5).protocol.fraction == 0.5
 
@@ -222,7 +222,7 @@ class Counter(Callback):
 
 
 def test_parameter_objects_are_copied():
-    counter, tokenizer, protocol = Counter(), TableTokenizer(limit=3.0), HoldOut(0.3)
+    counter, tokenizer, protocol = Counter(), TableTokenizer(limit=3.0), Holdout(0.3)
     model = tiny(
         callbacks=[counter], tokenizer=tokenizer, protocol=protocol, optimizer=torch.optim.NAdam
     )

@@ -118,7 +118,8 @@ def test_pipelines_are_walked_with_a_warning():
     pipeline = make_pipeline(StandardScaler(), clone(TREE)).fit(X, Y)
     with pytest.warns(SkboundWarning, match="standardscaler"):
         certificate = certify(pipeline)
-    assert "standardscaler" in certificate.assumptions[-1]
+    assert "standardscaler" in certificate.caveats[0]
+    assert "standardscaler" in certificate.statement()
     assert certificate.value == pipeline[-1].generalization_bound_
 
 

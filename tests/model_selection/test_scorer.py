@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import BaggingClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -166,8 +167,10 @@ def test_a_wrapper_inside_is_certified_as_a_whole():
 def test_without_a_certificate():
     with pytest.raises(ValueError, match=r"no certificate.*BoundedClassifier"):
         bound_scorer(LogisticRegression().fit(X, Y))
-    with pytest.raises(ValueError, match="no certificate"):
+    with pytest.raises(NotFittedError):
         bound_scorer(clone(TREE))
+    with pytest.raises(ValueError, match="on_pipeline must be"):
+        BoundScorer(on_pipeline="wran")(clone(TREE).fit(X, Y))
     with pytest.raises(ValueError, match="reduce must be one of"):
         BoundScorer(reduce="median")(clone(TREE).fit(X, Y))
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
 from torch.utils.data import TensorDataset
 
@@ -15,8 +16,8 @@ from skbound._nn._transformer import build_transformer
 from skbound._training._inference import block_rows, logits_in_blocks
 from skbound._training._net import TrainingPlan, train
 from skbound._training._threads import torch_threads
-from skbound.classifiers._certified import sample_of
-from skbound.protocols import Fit
+from skbound.classifiers._rows import LabelledRows
+from skbound.protocols import FittedModel
 
 __all__ = ["FittedTransformer", "TransformerLearner"]
 
@@ -45,25 +46,28 @@ class FittedTransformer:
     device: str
     n_classes: int
 
-    def logits(self, X, n_threads):
+    def logits(self, X):
         """Return the logits of validated rows.
 
         Parameters
         ----------
         X : ndarray of shape (n_samples, ...)
             Rows.
-        n_threads : int or None
-            torch threads.
 
         Returns
         -------
         ndarray of shape (n_samples, n_classes), float64
             Logits; zero for a single class.
+
+        Raises
+        ------
+        ValueError
+            If a logit is not finite.
         """
         if self.net is None:
             return np.zeros((len(X), 1))
         module = self.net.module_
-        with torch_threads(n_threads):
+        with torch_threads(1):
             logits = logits_in_blocks(
                 module,
                 X,
@@ -79,7 +83,7 @@ class FittedTransformer:
         return logits
 
 
-class TransformerLearner:
+class TransformerLearner(LabelledRows):
     """Train Transformers on chosen rows of one data set.
 
     Parameters
@@ -99,18 +103,8 @@ class TransformerLearner:
     """
 
     def __init__(self, params, tokenizer, X, y, weights, seed):
+        super().__init__(X, y, weights)
         self.params, self.tokenizer, self.seed = params, tokenizer, seed
-        self.positions = np.arange(len(y))
-        self.X, self.weights = X, weights
-        if weights is not None:
-            self.positions = np.flatnonzero(weights)
-            y = y[self.positions]
-        self.classes, self.codes = np.unique(y, return_inverse=True)
-        self.n_samples = len(self.positions)
-        self.assumptions = (
-            "The set of labels is known in advance.",
-            "The error is that of unweighted rows, whatever weights training used.",
-        )
 
     def fit(self, rows):
         """Train a net on `rows`.
@@ -122,20 +116,16 @@ class TransformerLearner:
 
         Returns
         -------
-        Fit
+        FittedModel
             Holding a FittedTransformer.
         """
-        from sklearn.base import clone
-
         device = self._device()
         validation_rows = np.empty(0, dtype=np.intp)
         if self.params.early_stopping:
             rows, validation_rows = self._set_aside(rows)
         weights = self._weights(rows)
         tokenizer = clone(self.tokenizer)
-        chosen = self.positions[rows]
-        own = None if self.weights is None else self.weights[chosen]
-        tokenizer.fit(self.X[chosen], sample_weight=own)
+        tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
         n_classes = len(self.classes)
         net, history = None, []
         if n_classes > 1:
@@ -165,14 +155,14 @@ class TransformerLearner:
                     n_classes=n_classes,
                 )
         model = FittedTransformer(net, tokenizer, history, device, n_classes)
-        return Fit(model=model, n_fit=len(rows), n_validation=len(validation_rows))
+        return FittedModel(model=model, n_fit=len(rows), n_validation=len(validation_rows))
 
     def losses(self, fit, rows):
         """Return the losses of a fitted net on `rows`.
 
         Parameters
         ----------
-        fit : Fit
+        fit : FittedModel
             From `fit`.
         rows : ndarray of int
             Which rows.
@@ -182,25 +172,9 @@ class TransformerLearner:
         Sample
             0-1 losses of ``predict`` and half the Brier scores of ``predict_proba``.
         """
-        chosen = self.positions[rows]
-        logits = fit.model.logits(self.X[chosen], self.params.n_threads)
-        predicted, probabilities = logits.argmax(axis=1), softmax(logits, axis=1)
-        return sample_of(chosen, self.codes[rows], predicted, probabilities)
-
-    def majority_share(self, rows):
-        """Return the share of the most frequent class among `rows`.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Which rows.
-
-        Returns
-        -------
-        float
-            In (0, 1].
-        """
-        return float(np.bincount(self.codes[rows]).max() / len(rows))
+        logits = fit.model.logits(self.X[self.positions[rows]])
+        predicted = self.classes[logits.argmax(axis=1)]
+        return self.sample(rows, predicted, softmax(logits, axis=1))
 
     def _set_aside(self, rows):
         """Split off the rows that decide when to stop."""
@@ -215,9 +189,7 @@ class TransformerLearner:
 
     def _weights(self, rows):
         """Return weights of mean one, so that the learning rate keeps its meaning."""
-        weights = np.ones(len(rows))
-        if self.weights is not None:
-            weights = self.weights[self.positions[rows]] / self.weights.max()
+        weights = np.ones(len(rows)) if self.weights is None else self.own_weights(rows)
         class_weight = self.params.class_weight
         if class_weight is not None:
             labels = self.classes[self.codes[rows]]
@@ -234,7 +206,8 @@ class TransformerLearner:
 
     def _tensors(self, tokenizer, rows, weights, device):
         dtype = getattr(torch, self.params.dtype)
-        X = torch.as_tensor(tokenizer.prepare(self.X[self.positions[rows]])).to(device, dtype)
+        prepared = tokenizer.prepare(self.X[self.positions[rows]])
+        X = torch.as_tensor(np.ascontiguousarray(prepared)).to(device, dtype)
         labels = torch.as_tensor(self.codes[rows]).to(device)
         return TensorDataset(X, labels, torch.as_tensor(weights).to(device, dtype))
 

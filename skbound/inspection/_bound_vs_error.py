@@ -7,10 +7,10 @@ from scipy.stats import kendalltau
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-__all__ = ["BoundErrorDisplay"]
+__all__ = ["BoundVsErrorDisplay"]
 
 
-class BoundErrorDisplay:
+class BoundVsErrorDisplay:
     """Bound against error on rows that no candidate saw, one point per candidate.
 
     Use `from_search` to make one.
@@ -61,7 +61,7 @@ class BoundErrorDisplay:
 
         Returns
         -------
-        BoundErrorDisplay
+        BoundVsErrorDisplay
             Drawn.
 
         Raises
@@ -91,7 +91,7 @@ class BoundErrorDisplay:
 
         Returns
         -------
-        BoundErrorDisplay
+        BoundVsErrorDisplay
             Itself.
 
         Raises

@@ -1,0 +1,113 @@
+"""Labelled rows, as every learner sees them, and the losses of predictions on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from skbound.evidence import Sample
+
+__all__ = ["LabelledRows"]
+
+# Rounding can push a loss of exactly 1 beyond 1 by about this much.
+_ROUNDING = 1e-9
+
+
+class LabelledRows:
+    """Data with labels and weights; rows of weight zero are absent.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, ...)
+        Validated rows.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    weights : ndarray of shape (n_samples,) or None
+        Non-negative; None weighs all rows alike.
+
+    Attributes
+    ----------
+    n_samples : int
+        Rows of positive weight. A protocol names them 0 .. n_samples - 1.
+    positions : ndarray of int of shape (n_samples,)
+        Where they are in X.
+    classes : ndarray
+        Sorted labels.
+    codes : ndarray of int of shape (n_samples,)
+        Position of each row's label in `classes`.
+    assumptions : tuple of str
+        What a certificate on such rows rests on.
+    """
+
+    assumptions = (
+        "The set of labels is known in advance.",
+        "The error is that of unweighted rows, whatever weights training used.",
+    )
+
+    def __init__(self, X, y, weights):
+        self.X, self.y, self.weights = X, y, weights
+        self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
+        self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
+        self.n_samples = len(self.positions)
+
+    def own_weights(self, rows):
+        """Return the weights of `rows`, relative to the largest among them.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray or None
+            None if there are no weights.
+        """
+        if self.weights is None:
+            return None
+        weights = self.weights[self.positions[rows]]
+        return weights / weights.max()
+
+    def majority_share(self, rows):
+        """Return the share of the most frequent class among `rows`.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        float
+            In (0, 1].
+        """
+        return float(np.bincount(self.codes[rows]).max() / len(rows))
+
+    def sample(self, rows, predicted, probabilities):
+        """Return the losses of predictions.
+
+        Parameters
+        ----------
+        rows : ndarray of int of shape (n_samples,)
+            Which rows.
+        predicted : ndarray of shape (n_samples,)
+            Predicted labels.
+        probabilities : ndarray of shape (n_samples, n_classes) or None
+            Predicted probabilities, if there are any.
+
+        Returns
+        -------
+        Sample
+            0-1 losses and, with probabilities, half the Brier score.
+
+        Raises
+        ------
+        ValueError
+            If probabilities are not finite or no probabilities.
+        """
+        chosen = self.positions[rows]
+        brier = None
+        if probabilities is not None:
+            one_hot = np.eye(len(self.classes))[self.codes[rows]]
+            brier = 0.5 * ((probabilities - one_hot) ** 2).sum(axis=1)
+            brier = np.where((brier > 1.0) & (brier <= 1.0 + _ROUNDING), 1.0, brier)
+        return Sample(rows=chosen, zero_one=predicted != self.y[chosen], brier=brier)

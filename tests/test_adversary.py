@@ -1,0 +1,293 @@
+"""Ways in which ordinary use could have made a false certificate; each is refused or paid for."""
+
+import warnings
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_selection import SelectKBest
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from skorch.callbacks import Callback
+
+from skbound import (
+    BoundedClassifier,
+    BoundScorer,
+    BoundSearch,
+    FitOnce,
+    TransformerClassifier,
+    bound_scorer,
+    certify,
+)
+from skbound.bounds import BinomialBound
+from skbound.protocols import Holdout
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(500, 5))
+NOISE = RNG.integers(0, 2, 500)
+Y = (X[:, 0] > 0).astype(int)
+TREE = BoundedClassifier(DecisionTreeClassifier(), random_state=0)
+GRID = {"estimator__max_depth": [1, 2, 3]}
+TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
+
+
+class Other(GridSearchCV):
+    """A search that scikit-learn does not know."""
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        BoundSearch(TREE, GRID),
+        GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce()),
+        make_pipeline("passthrough", GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce())),
+        CalibratedClassifierCV(TREE),
+    ],
+    ids=lambda inner: type(inner).__name__,
+)
+def test_candidates_that_choose_for_themselves_are_refused(inner):
+    with pytest.raises(ValueError, match="carries no certificate of its own"):
+        BoundSearch(inner, {}, random_state=0).fit(X, Y)
+
+
+class Liar(ClassifierMixin, BaseEstimator):
+    """Predicts a label that it never saw."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.ones((len(X), 1), dtype=int)
+
+
+def test_labels_that_do_not_exist_are_errors():
+    model = BoundedClassifier(Liar(), random_state=0).fit(X, 2 * Y)
+    assert model.evidence_.certified.error == 1.0
+    assert model.generalization_bound_ == 1.0
+
+
+@pytest.mark.parametrize(
+    "frozen",
+    [
+        lambda tree: FrozenEstimator(tree),
+        lambda tree: CalibratedClassifierCV(FrozenEstimator(tree)),
+        lambda tree: make_pipeline("passthrough", FrozenEstimator(tree)),
+    ],
+)
+def test_what_was_fitted_before_is_refused(frozen):
+    tree = DecisionTreeClassifier().fit(X, NOISE)
+    with pytest.raises(ValueError, match="FrozenEstimator"):
+        BoundedClassifier(frozen(tree), random_state=0).fit(X, NOISE)
+
+
+def test_precomputed_kernels_are_refused():
+    with pytest.raises(ValueError, match="precomputed"):
+        BoundedClassifier(SVC(kernel="precomputed")).fit(X @ X.T, Y)
+
+
+def test_steps_that_work_in_place():
+    rows = 0.05 * X
+    expected, model = (
+        BoundedClassifier(
+            make_pipeline(StandardScaler(copy=copy), LogisticRegression(C=0.003)), random_state=0
+        ).fit(rows.copy(), Y)
+        for copy in (True, False)
+    )
+    for key, certificate in expected.bounds_.items():
+        assert model.bounds_[key].value == pytest.approx(certificate.value), key
+
+
+def test_steps_that_learnt_from_labels_of_certified_rows():
+    noise = RNG.normal(size=(150, 2000))
+    labels = RNG.integers(0, 2, 150)
+    model = make_pipeline(SelectKBest(k=10), clone(TREE)).fit(noise, labels)
+    for use in (certify, bound_scorer):
+        with pytest.raises(ValueError, match="learnt from the labels of certified rows"):
+            use(model)
+    inside = BoundedClassifier(make_pipeline(SelectKBest(k=10), DecisionTreeClassifier()))
+    assert inside.fit(noise, labels).certificate_.vacuous
+
+
+def test_a_frozen_end_behind_other_steps():
+    model = clone(TREE).fit(X, Y)
+    with pytest.raises(ValueError, match="frozen last step"):
+        certify(make_pipeline(StandardScaler(), FrozenEstimator(model)).fit(X, Y))
+    assert certify(FrozenEstimator(model)) == model.certificate_
+    search = GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce()).fit(X, Y)
+    assert certify(FrozenEstimator(search)).n_candidates == 3
+
+
+def test_adaptive_searches_are_refused_wherever_they_are():
+    other = Other(TREE, GRID, scoring=bound_scorer, cv=FitOnce())
+    for model in (other, make_pipeline("passthrough", other)):
+        model = clone(model).fit(X, Y)
+        for use in (certify, bound_scorer):
+            with pytest.raises(ValueError, match="after looking at scores"):
+                use(model)
+
+
+def test_a_level_chosen_by_a_grid_is_refused():
+    search = GridSearchCV(TREE, {"delta": [0.01, 0.5]}, scoring=bound_scorer, cv=FitOnce())
+    with pytest.raises(ValueError, match="grid holds delta"):
+        certify(search.fit(X, Y))
+    pipeline = make_pipeline(TREE)
+    grid = {
+        "boundedclassifier": [
+            BoundedClassifier(DecisionTreeClassifier(), delta=delta) for delta in (0.9, 0.01)
+        ]
+    }
+    with pytest.raises(ValueError, match=r"one delta, got \[0.01, 0.9\]"):
+        BoundSearch(pipeline, grid).fit(X, Y)
+    assert BoundSearch(pipeline, grid, delta=0.1).fit(X, Y).certificate_.delta == 0.1
+
+
+def test_fitting_the_winner_again_does_not_make_the_choice_free():
+    search = BoundSearch(TREE, GRID, random_state=0).fit(X, Y)
+    search.best_estimator_.fit(X, Y)
+    assert certify(search).n_candidates == 3
+    assert bound_scorer(search) == -certify(search).value
+
+
+@pytest.mark.parametrize("n_candidates", [float("nan"), 1.5, "3", 0, -1])
+def test_numbers_of_candidates_are_positive_integers(n_candidates):
+    model = clone(TREE).fit(X, Y)
+    with pytest.raises((ValueError, TypeError)):
+        certify(model, n_candidates=n_candidates)
+    with pytest.raises((ValueError, TypeError)):
+        BoundScorer(n_candidates=n_candidates)(model)
+
+
+@pytest.mark.parametrize(
+    ("delta", "words"),
+    [
+        (0.05, "95 %"),
+        (0.01, "99 %"),
+        (0.1, "90 %"),
+        (1e-7, "99.99999 %"),
+        (1e-9, "99.9999999 %"),
+        (1 / 3, "66.66 %"),
+        (0.0025, "99.75 %"),
+    ],
+)
+def test_the_level_in_words_is_never_rounded_up(delta, words):
+    model = clone(TREE).set_params(delta=delta).fit(X, Y)
+    assert f"at least {words} over" in model.certificate_.statement()
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-12, 0.6, 0.999])
+def test_extreme_levels(delta):
+    model = clone(TREE).set_params(delta=delta).fit(X, Y)
+    assert all(np.isfinite(c.value) for c in model.bounds_.values())
+    with pytest.raises(ValueError, match="'delta' parameter"):
+        clone(TREE).set_params(delta=5e-324).fit(X, Y)
+
+
+class Interrupt(Callback):
+    """Stands for Ctrl-C in the middle of an epoch."""
+
+    def on_train_begin(self, net, **kwargs):
+        step = net.train_step
+
+        def interrupted(*args, **kwargs):
+            if len(net.history) == 3:
+                raise KeyboardInterrupt
+            return step(*args, **kwargs)
+
+        net.train_step = interrupted
+
+
+class Stop(Callback):
+    """Stops the training as skorch's callbacks do."""
+
+    def on_epoch_end(self, net, **kwargs):
+        if len(net.history) == 3:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_gets_through_and_a_stop_does_not():
+    model = clone(TINY).set_params(max_epochs=9)
+    with pytest.raises(KeyboardInterrupt):
+        clone(model).set_params(callbacks=[Interrupt()]).fit(X, Y)
+    search = BoundSearch(model.set_params(callbacks=[Interrupt()]), {"width": [8, 16]})
+    with pytest.raises(KeyboardInterrupt):
+        search.fit(X, Y)
+    stopped = clone(model).set_params(callbacks=[Stop()]).fit(X, Y)
+    assert stopped.n_iter_ == 3
+
+
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_warning_filters_survive_threads(n_jobs):
+    before = list(warnings.filters), warnings._showwarnmsg_impl
+    with parallel_config(backend="threading"):
+        BoundSearch(TREE, GRID, n_jobs=n_jobs, random_state=0).fit(X, Y)
+    assert (list(warnings.filters), warnings._showwarnmsg_impl) == before
+
+
+def test_a_certified_classifier_inside_trains_on_all_rows_it_gets():
+    model = BoundedClassifier(make_pipeline(StandardScaler(), TINY), random_state=0).fit(X, Y)
+    assert model.n_samples_fit_ == 400
+    assert model.estimator_[-1].n_samples_fit_ == 400
+    grid = {"estimator": [TINY, LogisticRegression()]}
+    assert BoundSearch(BoundedClassifier(TINY), grid, random_state=0).fit(X, Y).n_candidates_ == 2
+
+
+def test_weights_of_certified_rows_do_not_reach_the_training():
+    weights = RNG.uniform(0.5, 2.0, size=500)
+    first = clone(TINY).fit(X, Y, sample_weight=weights)
+    other = weights.copy()
+    other[first.evidence_.certified.rows] *= 1e3
+    second = clone(TINY).fit(X, Y, sample_weight=other)
+    assert np.array_equal(first.predict_proba(X), second.predict_proba(X))
+
+
+def test_results_of_an_earlier_fit_do_not_linger():
+    search = BoundSearch(TREE, GRID, random_state=0, return_estimators=True).fit(X, Y)
+    search.set_params(return_estimators=False).fit(X, Y)
+    assert not hasattr(search, "estimators_")
+    model = clone(TINY).fit(X, Y)
+    model.fit(X[:, :4].reshape(500, 2, 2), Y)
+    model.fit(X[:, :3], Y)
+    assert not hasattr(model, "n_tokens_in_")
+
+
+def test_rows_far_beyond_those_of_fit():
+    model = clone(TINY).fit(X * 1e-10, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isfinite(model.predict_proba(np.full((2, 5), 1.7e308))).all()
+    assert np.isfinite(
+        clone(TINY).fit(X, Y, sample_weight=np.full(500, 1e308)).predict_proba(X)
+    ).all()
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf])
+def test_class_weights_are_finite_and_not_negative(weight):
+    with pytest.raises(ValueError, match="class_weight must hold finite weights"):
+        clone(TINY).set_params(class_weight={0: 1.0, 1: weight}).fit(X, Y)
+
+
+def test_protocols_that_make_no_sense():
+    with pytest.raises(ValueError, match="fraction must be 'auto' or in"):
+        clone(TREE).set_params(protocol=Holdout(None)).fit(X, Y)
+    with pytest.raises(ValueError, match="Invalid parameter 'fraction'"):
+        clone(TREE).set_params(protocol=None).set_params(protocol__fraction=0.2)
+    with pytest.raises(TypeError, match="tokenizer must be"):
+        clone(TINY).set_params(tokenizer=StandardScaler()).fit(X, Y)
+    with pytest.raises(TypeError, match="optimizer must be"):
+        clone(TINY).set_params(optimizer=print).fit(X, Y)
+
+
+def test_bounds_are_computed_when_asked_for_at_the_level_of_the_fit():
+    model = clone(TREE).fit(X, Y)
+    expected = model.bounds_["binomial"].value
+    assert expected == BinomialBound()(model.evidence_, 0.05).value
+    assert model.set_params(delta=0.5).bounds_["binomial"].value == expected
+    assert "bounds_" not in vars(model)
