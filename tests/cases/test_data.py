@@ -199,7 +199,7 @@ def test_D3_any_column_name_is_fine(names):
     [
         (["a"] * 8, "'a'"),
         ([0] * 8, "'0'"),
-        ([*"abcdefa"] + ["h"], "'a'"),
+        ([*"abcdefa", "h"], "'a'"),
         ([1, "1", *"abcdef"], "'1'"),
         (pd.MultiIndex.from_tuples([("a", "b")] * 8), "'a', 'b'"),
     ],

@@ -55,7 +55,7 @@ from skbound import BoundedClassifier, BoundSearch, FitOnce, TransformerClassifi
 folder = Path(sys.argv[1])
 X, y = make_classification(400, 8, n_informative=5, random_state=0)
 words = np.where(y > 0, "yes", "no")
-small = TransformerClassifier(depth=1, width=16, max_epochs=2, random_state=0)
+small = TransformerClassifier(depth=1, width=16, max_epochs=5, lr=1e-2, random_state=0)
 grid = {"lr": [1e-3, 1e-2]}
 models = {
     "transformer": small.set_params(optimizer=torch.optim.AdamW),
@@ -106,6 +106,7 @@ def loaded(tmp_path_factory):
     return {line.split(" ")[0]: line.split(" ", 1)[1] for line in _python(LOAD, folder)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["pickle", "cloudpickle", "joblib"])
 @pytest.mark.parametrize("name", ["transformer", "search", "grid_search", "bounded", "pipeline"])
 def test_K1_saved_in_a_script_and_loaded_elsewhere(way, name, loaded):

@@ -187,7 +187,7 @@ def test_D10_a_diverging_fit_certifies_nothing(dtype, lr, early_stopping):
     model = small(
         lr=lr, gradient_clip=None, dtype=dtype, early_stopping=early_stopping, max_epochs=4
     )
-    with pytest.raises(ValueError, match="loss became (nan|inf)"):
+    with pytest.raises(ValueError, match=r"loss became (nan|inf)"):
         model.fit(X, Y)
     assert not hasattr(model, "generalization_bound_")
     assert not hasattr(model, "certificate_")
