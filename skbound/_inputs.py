@@ -47,15 +47,17 @@ def from_torch(values, name):
     TypeError
         For a torch Dataset or DataLoader.
     """
-    module = type(values).__module__
-    if module.startswith("torch") and hasattr(values, "detach"):
-        return values.detach().cpu().numpy()
-    if module.startswith("torch.utils.data"):
+    origins = [kind.__module__ for kind in type(values).__mro__]
+    if any(origin.startswith("torch.utils.data") for origin in origins):
         raise TypeError(
             f"{name} must be an array, a DataFrame or a tensor, got a torch "
             f"{type(values).__name__}. Pass its arrays, for example X, y = dataset.tensors."
         )
-    return values
+    if not (origins[0].startswith("torch") and hasattr(values, "detach")):
+        return values
+    values = values.detach().cpu()
+    # numpy has no such type.
+    return (values.float() if "bfloat16" in str(values.dtype) else values).numpy()
 
 
 def check_optimizer(optimizer):
@@ -94,6 +96,8 @@ def check_columns(X):
     ValueError
         Naming the columns and the remedy.
     """
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("X must hold its rows, got a LazyFrame. Pass X.collect().")
     columns = getattr(X, "columns", None)
     if columns is None:
         return
@@ -104,21 +108,26 @@ def check_columns(X):
             f"Column names of X must be distinct, got {repeated} more than once. Rename the "
             f"columns."
         )
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.DataFrame):
         return
-    fine = (nw.Object, nw.Boolean)
-    bad = [
-        name
-        for name, dtype in frame.schema.items()
-        if not (dtype.is_numeric() or isinstance(dtype, fine))
-    ]
+    bad = [name for name, dtype in frame.schema.items() if not _holds_numbers(frame, name, dtype)]
     if bad:
         raise ValueError(
             f"X must hold numbers, but columns {bad} hold other types: could not convert them to "
             f"float. Encode them first, for example with OneHotEncoder or OrdinalEncoder in a "
-            f"ColumnTransformer."
+            f"ColumnTransformer; make sparse columns dense."
         )
+
+
+def _holds_numbers(frame, name, dtype):
+    if isinstance(dtype, nw.Object):
+        try:
+            np.asarray(frame[name].to_numpy(), dtype=float)
+        except (TypeError, ValueError):
+            return False
+        return True
+    return dtype.is_numeric() or isinstance(dtype, nw.Boolean)
 
 
 def check_callbacks(callbacks):
@@ -193,14 +202,37 @@ def check_labels(y):
     """
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    y = column_or_1d(from_torch(y, "y"), warn=True)
+    y = from_torch(y, "y")
+    if not isinstance(getattr(y, "dtype", np.dtype(int)), np.dtype):
+        # Types of pandas and polars; numpy's equivalent keeps integers and booleans.
+        y = np.asarray(y)
+    y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         # scikit-learn's own words for NaN and infinity, naming y.
         check_array(y, ensure_2d=False, dtype=None, input_name="y")
     elif y.dtype.kind in "OMm" and any(_is_missing(value) for value in y):
         raise ValueError("Input y contains NaN or None. Drop the rows without a label.")
+    if y.dtype.kind == "O":
+        _refuse_numbers_in_objects(y)
     check_classification_targets(y)
     return y
+
+
+def _refuse_numbers_in_objects(y):
+    """Refuse mixed types, and objects that are numbers: no score of scikit-learn takes them."""
+    kinds = sorted({type(value).__name__ for value in y})
+    try:
+        np.unique(y)
+    except TypeError as error:
+        raise ValueError(
+            f"The labels in y must be of one type that can be sorted, got {kinds}. Convert them, "
+            f"for example with y.astype(str)."
+        ) from error
+    if np.array(y.tolist()).dtype.kind in "biuf":
+        raise ValueError(
+            f"Unknown label type: y is an object array that holds {kinds}. Convert it, for example "
+            f"with y.astype(int) or y.astype(bool)."
+        )
 
 
 def check_weights(sample_weight, X, estimator_name):

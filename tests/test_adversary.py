@@ -109,7 +109,7 @@ def test_steps_that_learnt_from_labels_of_certified_rows():
     noise = RNG.normal(size=(150, 2000))
     labels = RNG.integers(0, 2, 150)
     model = make_pipeline(SelectKBest(k=10), clone(TREE)).fit(noise, labels)
-    for use in (certify, bound_scorer):
+    for use in (certify, bound_scorer, BoundScorer(reduce="mean")):
         with pytest.raises(ValueError, match="learnt from the labels of certified rows"):
             use(model)
     inside = BoundedClassifier(make_pipeline(SelectKBest(k=10), DecisionTreeClassifier()))

@@ -62,7 +62,7 @@ def test_evidence_counts_certified_rows_and_shows_no_arrays():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_candidates": 0}, "n_candidates must be at least 1, got 0"),
+        ({"n_candidates": 0}, "n_candidates must be an integer of at least 1, got 0"),
         ({"majority_share": 1.5}, r"majority_share must lie in \[0, 1\], got 1.5"),
         ({"majority_share": float("nan")}, "majority_share must lie"),
         ({"certified": Sample([], [])}, "at least one row; use None"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,18 @@ __all__ = ["torch_threads"]
 _lock = threading.Lock()
 _n_bodies = 0
 _n_threads_outside = 1
+_forked = False
 # Per thread, the counts that its own nested bodies go back to.
 _here = threading.local()
+
+
+def _remember_fork() -> None:
+    global _forked
+    _forked = True
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_remember_fork)
 
 
 @contextmanager
@@ -35,8 +46,18 @@ def torch_threads(n_threads: int | None) -> Iterator[None]:
     ------
     None
         While the count is pinned.
+
+    Raises
+    ------
+    RuntimeError
+        In a forked process with another count than 1: its threads would wait for ever.
     """
     global _n_bodies, _n_threads_outside
+    if _forked and n_threads != 1:
+        raise RuntimeError(
+            f"n_threads must be 1 in a forked process, got {n_threads}: torch's threads do not "
+            f"survive a fork. Use n_threads=1 or joblib's loky backend."
+        )
     if n_threads is None:
         yield
         return

@@ -254,6 +254,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
                     ensure_all_finite="allow-nan" if nan_is_fine else True,
                     ensure_min_samples=2 if reset else 1,
                     estimator=self,
+                    input_name="X",
                 )
             elif not isinstance(X, list):
                 X = array

@@ -65,7 +65,26 @@ class CertifiedMixin:
         by_name = protocol is None or isinstance(protocol, str)
         if by_name and any(name.startswith("protocol__") for name in params):
             params["protocol"] = resolve_protocol(protocol)
+        self._check_nested(params)
         return super().set_params(**params)
+
+    def _check_nested(self, params):
+        """Refuse to reach into a parameter that has no parameters of its own."""
+        own = self.get_params(deep=False)
+        for name in params:
+            head, nested, _ = name.partition("__")
+            inside = params.get(head, own.get(head))
+            if nested and head in own and not hasattr(inside, "set_params"):
+                raise ValueError(
+                    f"Invalid parameter {name!r} for estimator {type(self).__name__}: {head} has "
+                    f"no parameters of its own. Valid parameters are: {sorted(own)}."
+                )
+
+    def __getattr__(self, name):
+        # Only called for what is not there.
+        if name.endswith("_") and not name.startswith("_") and "evidence_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit is called.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     def bounds_(self):

@@ -6,6 +6,7 @@ import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral
 
+from sklearn.feature_selection import SelectorMixin, VarianceThreshold
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 from sklearn.pipeline import Pipeline
@@ -85,7 +86,7 @@ def _inside_pipeline(pipeline) -> list[Found]:
         (name, step) for name, step in pipeline.steps[:-1] if step not in (None, "passthrough")
     ]
     why = ""
-    supervised = [name for name, step in in_front if get_tags(step).target_tags.required]
+    supervised = [name for name, step in in_front if _learns_from_labels(step)]
     if supervised:
         why = (
             f"The pipeline steps {supervised} have learnt from the labels of certified rows, so no "
@@ -101,6 +102,12 @@ def _inside_pipeline(pipeline) -> list[Found]:
         replace(found, steps=(*steps, *found.steps), obstacle=found.obstacle or why)
         for found in inside
     ]
+
+
+def _learns_from_labels(step) -> bool:
+    # Selectors do not say that they need labels, since some score functions do without.
+    selects = isinstance(step, SelectorMixin) and not isinstance(step, VarianceThreshold)
+    return selects or get_tags(step).target_tags.required
 
 
 def _inside_search(search) -> list[Found]:

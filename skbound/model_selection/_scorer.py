@@ -57,7 +57,7 @@ class BoundScorer:
     >>> grid = {"estimator__max_depth": [1, 3]}
     >>> search = GridSearchCV(clf, grid, scoring=bound_scorer, cv=FitOnce())
     >>> search = search.fit(*load_breast_cancer(return_X_y=True))
-    >>> search.best_score_ == -search.best_estimator_.generalization_bound_
+    >>> bool(search.best_score_ == -search.best_estimator_.generalization_bound_)
     True
     """
 
@@ -98,7 +98,7 @@ class BoundScorer:
             raise ValueError(f"on_pipeline must be 'warn' or 'ignore', got {self.on_pipeline!r}.")
         check_is_fitted(estimator)
         found = find_certified(estimator)
-        if self.reduce == "raise" or not found:
+        if self.reduce == "raise" or not found or found[0].obstacle:
             the_only_one(found)
         if self.on_pipeline == "warn":
             warn_of_steps(found[0].steps)

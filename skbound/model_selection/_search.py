@@ -188,7 +188,9 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 f"cannot be compared. Set it with BoundSearch(delta=...)."
             )
         with as_before_on_error(self):
-            outcomes, best = self._keep_best(self._run(candidates, X, y, weights))
+            # Workers that are threads share the filters of warnings, and scikit-learn sets them.
+            with warnings.catch_warnings():
+                outcomes, best = self._keep_best(self._run(candidates, X, y, weights))
             self._report(outcomes, best)
             self._record(grid, outcomes, best)
         return self
@@ -331,6 +333,12 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _current(self):
         return getattr(self, "best_estimator_", self.estimator)
+
+    def __getattr__(self, name):
+        # Only called for what is not there.
+        if name.endswith("_") and not name.startswith("_") and "n_candidates_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit is called.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self):
         """Take over what the estimator says about its input."""
