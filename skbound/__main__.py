@@ -29,6 +29,11 @@ def main(argv: list[str] | None = None) -> None:
     ----------
     argv : list of str or None, default=None
         Command-line arguments; None reads them from the command line.
+
+    Raises
+    ------
+    SystemExit
+        If matplotlib is not installed.
     """
     options = _parser().parse_args(argv)
     if find_spec("matplotlib") is None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["FiniteDomain", "GaussianPair", "finite_domain", "parity_domain", "random_label_domain"]
 
-RandomState = int | np.random.Generator | None
+Seed = int | np.random.Generator | None
 _LARGEST_GRID = 10**6
 _SIGNS = np.array([-1.0, 1.0])
 
@@ -32,6 +32,11 @@ class FiniteDomain:
         Probability of each class at each point.
     classes : array-like of shape (n_classes,)
         Labels, in the order of the columns of `conditionals`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, or probabilities are negative or do not sum to 1.
 
     Examples
     --------
@@ -59,7 +64,7 @@ class FiniteDomain:
                 raise ValueError(f"Probabilities must be >= 0 and sum to 1, got {law.tolist()}.")
 
     def sample(
-        self, n_samples: int, random_state: RandomState = None
+        self, n_samples: int, random_state: Seed = None
     ) -> tuple[NDArray[np.float64], NDArray[Any]]:
         """Draw independent rows.
 
@@ -150,6 +155,11 @@ def parity_domain(n_features: int = 6, n_relevant: int = 2, flip: float = 0.1) -
     FiniteDomain
         With classes 0 and 1.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> round(parity_domain(flip=0.1).bayes_risk, 6)
@@ -157,6 +167,8 @@ def parity_domain(n_features: int = 6, n_relevant: int = 2, flip: float = 0.1) -
     """
     if not 1 <= n_relevant <= n_features:
         raise ValueError(f"n_relevant must lie in [1, {n_features}], got {n_relevant}.")
+    if not 0.0 <= flip <= 1.0:
+        raise ValueError(f"flip must lie in [0, 1], got {flip}.")
     points = _grid(n_features, _SIGNS)
     clean = (points[:, :n_relevant].prod(axis=1) > 0.0).astype(int)
     conditionals = flip + (1.0 - 2.0 * flip) * np.eye(2)[clean]
@@ -168,7 +180,7 @@ def finite_domain(
     n_levels: int = 4,
     n_classes: int = 3,
     label_noise: float = 0.1,
-    random_state: RandomState = 0,
+    random_state: Seed = 0,
 ) -> FiniteDomain:
     """Random law on a grid, with a favourite class and label noise of its own at every point.
 
@@ -188,11 +200,18 @@ def finite_domain(
     FiniteDomain
         Point probabilities are random as well.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> finite_domain(n_features=2, n_levels=3, label_noise=0.0).bayes_risk
     0.0
     """
+    if not 0.0 <= label_noise <= 1.0:
+        raise ValueError(f"label_noise must lie in [0, 1], got {label_noise}.")
     rng = np.random.default_rng(random_state)
     points = _grid(n_features, np.arange(n_levels, dtype=np.float64))
     favourites = np.eye(n_classes)[rng.integers(n_classes, size=len(points))]
@@ -240,6 +259,11 @@ class GaussianPair:
     distance : float
         Distance between the centres, at least 0.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> pair = GaussianPair(n_features=2, distance=2.0)
@@ -265,7 +289,7 @@ class GaussianPair:
         return _normal_cdf(-self.distance / 2.0)
 
     def sample(
-        self, n_samples: int, random_state: RandomState = None
+        self, n_samples: int, random_state: Seed = None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Draw independent rows with labels 0 and 1. See `FiniteDomain.sample`."""
         rng = np.random.default_rng(random_state)

@@ -1,4 +1,4 @@
-"""What the bounds may import: they have to work without torch, on numbers alone."""
+"""Who may import whom: bounds work on numbers alone, and nothing imports upward."""
 
 import ast
 import subprocess
@@ -64,3 +64,60 @@ def test_the_rule_itself():
         "skbound.boundsX",
     ):
         assert not allowed(module)
+
+
+# What each part of the package may import from the package itself, besides its own folder.
+LAYERS = {
+    "evidence": set(),
+    "exceptions": set(),
+    "_sklearn_compat": set(),
+    "_random_state": set(),
+    "datasets": set(),
+    "bounds": {"evidence", "exceptions"},
+    "estimates": {"evidence"},
+    "protocols": {"evidence", "_random_state"},
+    "_inputs": {"_sklearn_compat"},
+    "_nn": set(),
+    "_training": {"_nn"},
+    "tokenizers": {"_inputs", "_sklearn_compat", "_nn"},
+    "classifiers": {
+        *("bounds", "estimates", "evidence", "exceptions", "protocols", "tokenizers"),
+        *("_inputs", "_nn", "_random_state", "_sklearn_compat", "_training"),
+    },
+    "model_selection": {
+        *("bounds", "classifiers", "exceptions", "protocols"),
+        *("_inputs", "_random_state", "_sklearn_compat"),
+    },
+    "inspection": set(),
+}
+WITHOUT_TORCH = LAYERS.keys() - {"_nn", "_training", "classifiers"}
+
+
+def part_of(path):
+    return path.relative_to(ROOT / "skbound").with_suffix("").parts[0]
+
+
+SOURCES = [
+    path
+    for path in sorted((ROOT / "skbound").glob("**/*.py"))
+    if path.parent != ROOT / "skbound" or path.stem not in ("__init__", "__main__")
+]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_imports_upward(path):
+    part, modules = part_of(path), list(imported_modules(path))
+    inside = {module.split(".")[1] for module in modules if module.startswith("skbound.")}
+    assert inside - {part} <= LAYERS[part]
+    if part in WITHOUT_TORCH:
+        assert not {"torch", "skorch"} & {module.partition(".")[0] for module in modules}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_private_names_of_scikit_learn_are_in_one_place(path):
+    if path.stem == "_sklearn_compat":
+        return
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sklearn"):
+            names = [node.module, *(alias.name for alias in node.names)]
+            assert not [n for n in names for p in n.split(".") if p.startswith("_")], names

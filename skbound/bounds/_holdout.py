@@ -40,6 +40,11 @@ class HoldoutBound(Bound):
     ----------
     loss : {"zero_one", "brier"}, default="zero_one"
         Loss whose mean is bounded.
+
+    Raises
+    ------
+    ValueError
+        If the name of the loss is unknown.
     """
 
     loss: Loss = "zero_one"
@@ -120,6 +125,11 @@ class BinomialBound(HoldoutBound):
     ----------
     loss : "zero_one", default="zero_one"
         The only loss whose sum is binomial.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
 
     Notes
     -----

@@ -81,6 +81,11 @@ def kl(q: float, p: float) -> float:
         ``q ln(q/p) + (1-q) ln((1-q)/(1-p))`` in nats, with ``0 ln 0 = 0``; infinite where `p` is
         0 or 1 and `q` differs from it.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> kl(0.0, 1.0)
@@ -116,6 +121,11 @@ def kl_inverse_upper(q: float, c: float) -> float:
     float
         ``sup{p in [q, 1]: kl(q, p) <= c}``, rounded up.
 
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
+
     Examples
     --------
     >>> round(kl_inverse_upper(0.1, 0.1), 6)
@@ -141,6 +151,11 @@ def kl_inverse_lower(q: float, c: float) -> float:
     -------
     float
         ``inf{p in [0, q]: kl(q, p) <= c}``, rounded down.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Examples
     --------
@@ -174,6 +189,11 @@ def binomial_tail_inverse(n_errors: int, n_samples: int, *, log_delta: float) ->
     float
         ``sup{p: P(Bin(n_samples, p) <= n_errors) >= delta}``, rounded up; 1.0 if all trials
         failed.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     References
     ----------
@@ -248,6 +268,11 @@ def log_xi(n_samples: int) -> float:
     float
         ``ln sum_k C(n, k) (k/n)^k (1 - k/n)^(n-k)`` in nats, rounded up; above one thousand
         million samples the upper bound ``ln(2 sqrt(n))``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range.
 
     Notes
     -----
