@@ -17,10 +17,8 @@ _FLOAT32 = {
 def _expected_failures(estimator):
     if isinstance(estimator, TransformerClassifier) and estimator.dtype == "float32":
         return _FLOAT32
-    if isinstance(estimator, BoundSearch) and isinstance(
-        estimator.estimator, TransformerClassifier
-    ):
-        return _FLOAT32
+    if isinstance(estimator, BoundSearch):
+        return _expected_failures(estimator.estimator)
     return {}
 
 
@@ -30,6 +28,8 @@ ESTIMATORS = [
     TransformerClassifier(dtype="float64"),
     BoundedClassifier(LogisticRegression()),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
+    BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
+    BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),
     TableTokenizer(),
 ]
 
