@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-from inspect import signature
 
 import narwhals as nw
 import numpy as np
@@ -16,11 +15,8 @@ from sklearn.utils.validation import check_array, has_fit_parameter
 from skbound._sklearn_compat import num_samples
 
 __all__ = [
-    "check_callbacks",
-    "check_class_weight",
     "check_columns",
     "check_labels",
-    "check_optimizer",
     "check_weights",
     "from_torch",
     "weight_keyword",
@@ -58,29 +54,6 @@ def from_torch(values, name):
     values = values.detach().cpu()
     # numpy has no such type.
     return (values.float() if "bfloat16" in str(values.dtype) else values).numpy()
-
-
-def check_optimizer(optimizer):
-    """Refuse a class that is no torch optimizer with a rate and a weight decay.
-
-    Parameters
-    ----------
-    optimizer : str or type
-        From the user; names are checked elsewhere.
-
-    Raises
-    ------
-    TypeError
-        Saying what the class lacks.
-    """
-    if isinstance(optimizer, str):
-        return
-    takes = signature(optimizer).parameters if isinstance(optimizer, type) else {}
-    if not {"lr", "weight_decay"} <= set(takes):
-        raise TypeError(
-            f"optimizer must be 'adamw', 'adam', 'sgd' or a torch optimizer class that takes lr "
-            f"and weight_decay, got {optimizer!r}."
-        )
 
 
 def check_columns(X):
@@ -128,48 +101,6 @@ def _holds_numbers(frame, name, dtype):
             return False
         return True
     return dtype.is_numeric() or isinstance(dtype, nw.Boolean)
-
-
-def check_callbacks(callbacks):
-    """Refuse what is no skorch callback.
-
-    Parameters
-    ----------
-    callbacks : list or tuple
-        From the user.
-
-    Raises
-    ------
-    TypeError
-        Naming the kind that was given.
-    """
-    for callback in callbacks:
-        if isinstance(callback, type) or not hasattr(callback, "on_epoch_end"):
-            raise TypeError(
-                f"callbacks must hold instances of skorch.callbacks.Callback, got {callback!r}."
-            )
-
-
-def check_class_weight(class_weight):
-    """Refuse weights of classes that are not finite or negative.
-
-    Parameters
-    ----------
-    class_weight : dict, "balanced" or None
-        From the user.
-
-    Raises
-    ------
-    ValueError
-        Naming the weight.
-    """
-    if isinstance(class_weight, dict):
-        for label, weight in class_weight.items():
-            if not (np.isfinite(weight) and weight >= 0):
-                raise ValueError(
-                    f"class_weight must hold finite weights of at least 0, got {weight!r} for "
-                    f"class {label!r}."
-                )
 
 
 def _is_missing(value):

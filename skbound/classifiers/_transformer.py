@@ -15,19 +15,17 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skbound._inputs import (
-    check_callbacks,
-    check_class_weight,
-    check_columns,
-    check_labels,
-    check_optimizer,
-    check_weights,
-    from_torch,
-)
+from skbound._inputs import check_columns, check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.bounds import resolve_bound
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._parameters import (
+    check_callbacks,
+    check_class_weight,
+    check_heads,
+    check_optimizer,
+)
 from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
 from skbound.protocols import resolve_protocol
 from skbound.tokenizers import resolve_tokenizer
@@ -269,7 +267,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         """
         protocol = resolve_protocol(self.protocol)
         resolve_bound(self.bound)
-        self._check_architecture()
+        check_heads(self.width, self.n_heads)
         check_callbacks(self.callbacks)
         check_optimizer(self.optimizer)
         with as_before_on_error(self):
@@ -345,13 +343,6 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
         )
         return model.logits(X)
-
-    def _check_architecture(self):
-        if self.width % self.n_heads:
-            raise ValueError(
-                f"width must be a multiple of n_heads, got width={self.width} and "
-                f"n_heads={self.n_heads}."
-            )
 
     def _check_rows(self, X, *, reset):
         """Return X as an array of finite numbers with two or three dimensions."""
