@@ -37,7 +37,10 @@ class Estimate:
 
 
 def certified_error_estimate(evidence: Evidence) -> Estimate:
-    """Return the error on the certified rows as an estimate of the true error.
+    """Return the error on the certified rows as an estimate of the true error of ``predict``.
+
+    After progressive validation that is the mean error of the predictors that share the rows. The
+    last of them alone has usually a smaller one.
 
     Parameters
     ----------
@@ -49,14 +52,17 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     Estimate
         With the binomial standard error; NaN where no rows were set aside.
     """
-    if evidence.certified is None:
+    if evidence.evaluated is None:
         return Estimate(
             value=float("nan"), standard_error=float("nan"), method="no rows were set aside"
         )
-    error, n = evidence.certified.error, evidence.certified.n_samples
+    error, n = evidence.evaluated.error, evidence.evaluated.n_samples
+    rows = "that were not trained on"
+    if evidence.progressive is not None:
+        rows = f"before they were trained on, over {evidence.n_predictors} predictors"
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,
-        method=f"share of wrong predictions on {n} rows that were not trained on",
+        method=f"share of wrong predictions on {n} rows {rows}",
         optimistic=evidence.n_candidates > 1,
     )

@@ -13,7 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Evidence", "Loss", "Sample"]
+__all__ = ["Evidence", "Loss", "ProgressiveSample", "Sample"]
 
 Loss = Literal["zero_one", "brier"]
 
@@ -85,6 +85,55 @@ class Sample:
         return float(self.zero_one.mean())
 
 
+@dataclass(frozen=True, eq=False)
+class ProgressiveSample:
+    """Losses of several predictors, each on rows that came after those it was trained on.
+
+    The predictor of a block depends on the rows of earlier blocks. So its true error differs from
+    block to block, and no bound on the common mean of independent losses applies.
+
+    Parameters
+    ----------
+    sample : Sample
+        Each row's losses under the predictor of its block.
+    blocks : array-like of int of shape (n_samples,)
+        The block of each row: 0, 1, ... in the order of training.
+    guess : Sample
+        Losses on other rows, recorded before any row of `sample` was evaluated. Whatever a bound
+        must fix beforehand is computed from them.
+
+    Raises
+    ------
+    ValueError
+        If a row has no block, or a block no row.
+    """
+
+    sample: Sample
+    blocks: NDArray[np.intp]
+    guess: Sample
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", _frozen(self.blocks, np.intp))
+        if self.blocks.shape != (self.sample.n_samples,) or not self.blocks.size:
+            raise ValueError(
+                f"blocks must name one block for each of the {self.sample.n_samples} rows, at "
+                f"least one, got shape {self.blocks.shape}."
+            )
+        if not np.array_equal(np.unique(self.blocks), np.arange(self.blocks.max() + 1)):
+            raise ValueError(
+                f"blocks must be numbered 0, 1, ... without a gap, got "
+                f"{np.unique(self.blocks).tolist()}."
+            )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.sample, self.blocks, self.guess)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks, and of predictors."""
+        return int(self.blocks.max()) + 1
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Evidence:
     """What a fit leaves behind for bounds and estimates.
@@ -101,7 +150,9 @@ class Evidence:
         Share of the most frequent class among the rows that are not certified. A certificate of
         ``1 - majority_share`` or more is vacuous.
     certified : Sample or None, default=None
-        Losses of the final predictor on the certified rows; None if no row was set aside.
+        Losses of one fixed predictor on the certified rows; None if no row was set aside.
+    progressive : ProgressiveSample or None, default=None
+        What progressive validation leaves behind in place of `certified`.
     n_candidates : int, default=1
         Among how many predictors, fixed before the certified rows were read, this one was chosen
         with their help. Bounds spend ``delta / n_candidates`` on each.
@@ -123,6 +174,7 @@ class Evidence:
     n_validation: int = 0
     majority_share: float
     certified: Sample | None = None
+    progressive: ProgressiveSample | None = None
     n_candidates: int = 1
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
@@ -137,14 +189,30 @@ class Evidence:
             raise ValueError(f"majority_share must lie in [0, 1], got {self.majority_share}.")
         if self.certified is not None and self.certified.n_samples == 0:
             raise ValueError("certified must hold at least one row; use None for no rows.")
+        if self.certified is not None and self.progressive is not None:
+            raise ValueError(
+                "certified and progressive are about different predictors: give one of them."
+            )
 
     def __repr__(self) -> str:
         parts = ", ".join(
-            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name != "certified"
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)
+            if f.name not in ("certified", "progressive")
         )
         return f"Evidence({parts}, n_certified={self.n_certified})"
 
     @property
+    def evaluated(self) -> Sample | None:
+        """Losses that a certificate is computed from, be it of one predictor or of several."""
+        return self.certified if self.progressive is None else self.progressive.sample
+
+    @property
     def n_certified(self) -> int:
         """Number of certified rows."""
-        return 0 if self.certified is None else self.certified.n_samples
+        return 0 if self.evaluated is None else self.evaluated.n_samples
+
+    @property
+    def n_predictors(self) -> int:
+        """Number of predictors among which ``predict`` draws for each row."""
+        return 1 if self.progressive is None else self.progressive.n_blocks

@@ -20,6 +20,7 @@ from skbound.bounds._inversion import (
     kl_inverse_upper,
     log_xi,
 )
+from skbound.bounds._progressive import ProgressiveBound
 from skbound.evidence import Evidence
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "ProgressiveBound",
     "binomial_tail_inverse",
     "holdout_certificates",
     "kl",
@@ -40,6 +42,7 @@ __all__ = [
     "kl_inverse_upper",
     "log_xi",
     "no_certificate",
+    "progressive_certificates",
     "resolve_bound",
 ]
 
@@ -54,6 +57,8 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
     "betting": BettingBound(),
     "best": BestOf((BinomialBound(), BettingBound())),
 }
+
+_NAMES = ["auto", *HOLDOUT_BOUNDS, ProgressiveBound.key]
 
 _BRIER_BOUNDS: tuple[Bound, ...] = (
     KLBound("brier"),
@@ -101,13 +106,43 @@ def holdout_certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, C
     return certificates
 
 
-def resolve_bound(bound: str | Bound) -> Bound:
+def progressive_certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, Certificate]:
+    """Compute every certificate of a progressive fit, each alone at `delta`.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of a progressive protocol.
+    delta : float, default=0.05
+        Probability with which each may fail, in (0, 1).
+
+    Returns
+    -------
+    dict of str to Certificate
+        ``"progressive"`` for the 0-1 loss and, where there are probabilities,
+        ``"brier_progressive"`` for half the Brier score.
+
+    Raises
+    ------
+    MissingEvidenceError
+        If the rows were not evaluated progressively.
+    """
+    certificates = {"progressive": ProgressiveBound()(evidence, delta)}
+    if evidence.evaluated is not None and evidence.evaluated.brier is not None:
+        certificates["brier_progressive"] = ProgressiveBound("brier")(evidence, delta)
+    return certificates
+
+
+def resolve_bound(bound: str | Bound, evidence: Evidence | None = None) -> Bound:
     """Return the bound object that a parameter value stands for.
 
     Parameters
     ----------
     bound : str or Bound
-        "auto" is the exact binomial tail.
+        "auto" is the protocol's own: the exact binomial tail for a hold-out, the progressive
+        bound for progressive evidence.
+    evidence : Evidence or None, default=None
+        What "auto" is resolved for; None stands for a hold-out.
 
     Returns
     -------
@@ -122,17 +157,14 @@ def resolve_bound(bound: str | Bound) -> Bound:
         If it is neither a name nor a Bound.
     """
     if isinstance(bound, str):
-        name = "binomial" if bound == "auto" else bound
-        if name not in HOLDOUT_BOUNDS:
-            raise ValueError(
-                f"bound must be one of {['auto', *HOLDOUT_BOUNDS]} or a Bound object, got "
-                f"{bound!r}."
-            )
-        return HOLDOUT_BOUNDS[name]
+        if bound not in _NAMES:
+            raise ValueError(f"bound must be one of {_NAMES} or a Bound object, got {bound!r}.")
+        progressive = evidence is not None and evidence.progressive is not None
+        if bound == "progressive" or (bound == "auto" and progressive):
+            return ProgressiveBound()
+        return HOLDOUT_BOUNDS["binomial" if bound == "auto" else bound]
     if not isinstance(bound, Bound):
-        raise TypeError(
-            f"bound must be one of {['auto', *HOLDOUT_BOUNDS]} or a Bound object, got {bound!r}."
-        )
+        raise TypeError(f"bound must be one of {_NAMES} or a Bound object, got {bound!r}.")
     if bound.loss != "zero_one":
         raise ValueError(
             f"generalization_bound_ is about the error of predict, got a bound on the "

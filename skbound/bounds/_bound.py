@@ -61,6 +61,7 @@ class Bound(ABC):
             n_fit=evidence.n_fit,
             n_certified=evidence.n_certified,
             n_candidates=evidence.n_candidates,
+            n_predictors=evidence.n_predictors,
             baseline=1.0 - evidence.majority_share,
             assumptions=evidence.assumptions,
             caveats=evidence.caveats,

@@ -98,6 +98,13 @@ class HoldoutBound(Bound):
 
     def _losses(self, evidence: Evidence) -> NDArray[np.float64]:
         sample = evidence.certified
+        if evidence.progressive is not None:
+            raise MissingEvidenceError(
+                f"The {self.method} needs losses of one fixed predictor, but progressive "
+                f"validation has recorded those of {evidence.n_predictors}, whose true errors "
+                f"differ and depend on earlier losses: it would be no bound. Use "
+                f"bound='progressive' (ProgressiveBound), or fit with protocol='holdout'."
+            )
         if sample is None:
             raise MissingEvidenceError(
                 f"The {self.method} needs certified rows, but the fit set none aside"

@@ -27,6 +27,7 @@ from skbound._random_state import draw_seed, seed_unset
 from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
 from skbound.bounds import resolve_bound
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._mixtures import ClassifierMixture, aligned
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel, resolve_protocol
 
@@ -44,11 +45,12 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     estimator : classifier
         Cloned and fitted; must have ``fit`` and ``predict``. A certified classifier inside it
         trains on all rows that it gets, with ``protocol=None``.
-    protocol : "holdout", None or protocol object, default="holdout"
+    protocol : "holdout", "progressive", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
-        "auto" or "binomial" (exact), "kl", "hoeffding", "empirical_bernstein", "betting", "best",
-        or an object.
+        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
+        progressive validation. A hold-out also has "kl", "hoeffding", "empirical_bernstein",
+        "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     random_state : int, RandomState instance or None, default=None
@@ -67,7 +69,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     evidence_ : Evidence
         The numbers that all of these were computed from.
     estimator_ : classifier
-        The fitted classifier.
+        The fitted classifier; after progressive validation an object whose ``parts`` are several.
     classes_ : ndarray of shape (n_classes,)
         Labels seen in fit.
     n_features_in_ : int
@@ -185,7 +187,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         """
         check_is_fitted(self)
         X = self._check_rows(from_torch(X, "X"), reset=False)
-        return _aligned(self.estimator_, X, self.classes_)
+        return aligned(self.estimator_, X, self.classes_)
 
     @available_if(lambda self: hasattr(self._current(), "predict_proba"))
     def predict_log_proba(self, X):
@@ -298,15 +300,8 @@ class _BlackBox(LabelledRows):
         predicted = np.ravel(fit.model.predict(safe_indexing(self.X, chosen)))
         probabilities = None
         if hasattr(fit.model, "predict_proba"):
-            probabilities = _aligned(fit.model, safe_indexing(self.X, chosen), self.classes)
+            probabilities = aligned(fit.model, safe_indexing(self.X, chosen), self.classes)
         return self.sample(rows, predicted, probabilities)
 
-
-def _aligned(model, X, classes):
-    """Return probabilities with one column per class, 0 for a class that the model never saw."""
-    known = model.predict_proba(X)
-    if len(model.classes_) == len(classes):
-        return known
-    probabilities = np.zeros((len(known), len(classes)))
-    probabilities[:, np.searchsorted(classes, model.classes_)] = known
-    return probabilities
+    def mixture(self, fits, choice):
+        return ClassifierMixture(tuple(fit.model for fit in fits), choice, self.classes)

@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from skbound.bounds import Bound, holdout_certificates, no_certificate, resolve_bound
+from skbound.bounds import (
+    Bound,
+    holdout_certificates,
+    no_certificate,
+    progressive_certificates,
+    resolve_bound,
+)
 from skbound.estimates import certified_error_estimate
 from skbound.exceptions import SkboundWarning
 from skbound.protocols import resolve_protocol
@@ -89,8 +95,10 @@ class CertifiedMixin:
     @property
     def bounds_(self):
         """Every certificate of the fit, each alone at its level: computed when asked for."""
-        if self.evidence_.certified is None:
+        if self.evidence_.n_certified == 0:
             return {}
+        if self.evidence_.progressive is not None:
+            return progressive_certificates(self.evidence_, self.certificate_.delta)
         return holdout_certificates(self.evidence_, self.certificate_.delta)
 
     def predict_log_proba(self, X):
@@ -115,16 +123,16 @@ class CertifiedMixin:
         self.n_samples_validation_ = fit.n_validation
         self.n_samples_certified_ = evidence.n_certified
         self._certify(evidence)
-        if evidence.certified is None and evidence.protocol != "all_rows":
+        if evidence.n_certified == 0 and evidence.protocol != "all_rows":
             warnings.warn(f"Nothing is certified: {evidence.reason}", SkboundWarning, stacklevel=4)
 
     def _certify(self, evidence):
         """Compute every certificate from `evidence`."""
         self.evidence_ = evidence
-        if evidence.certified is None:
+        if evidence.n_certified == 0:
             self.certificate_ = no_certificate(evidence, self.delta)
         else:
-            self.certificate_ = resolve_bound(self.bound)(evidence, self.delta)
+            self.certificate_ = resolve_bound(self.bound, evidence)(evidence, self.delta)
         self.generalization_bound_ = float(self.certificate_)
         self.predicted_error_ = certified_error_estimate(evidence)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from skbound._sklearn_compat import safe_indexing
 from skbound.evidence import Sample
 
 __all__ = ["LabelledRows"]
@@ -48,6 +49,22 @@ class LabelledRows:
         self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
         self.n_samples = len(self.positions)
+
+    def inputs(self, rows):
+        """Return rows as they were given.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        array-like
+            Of the type of X.
+        """
+        chosen = self.positions[rows]
+        return self.X[chosen] if isinstance(self.X, np.ndarray) else safe_indexing(self.X, chosen)
 
     def own_weights(self, rows):
         """Return the weights of `rows`, relative to the largest among them.

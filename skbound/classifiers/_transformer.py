@@ -20,6 +20,7 @@ from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.bounds import resolve_bound
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._mixtures import TransformerMixture
 from skbound.classifiers._parameters import (
     check_callbacks,
     check_class_weight,
@@ -79,11 +80,12 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     tokenizer : {"auto", "table", "sequence"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
         (n_samples, n_tokens, n_features).
-    protocol : "holdout", None or protocol object, default="holdout"
+    protocol : "holdout", "progressive", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
-        "auto" or "binomial" (exact), "kl", "hoeffding", "empirical_bernstein", "betting", "best",
-        or an object.
+        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
+        progressive validation. A hold-out also has "kl", "hoeffding", "empirical_bernstein",
+        "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     callbacks : list or tuple of skorch callbacks, default=()
@@ -129,7 +131,8 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     history_ : list of dict
         Losses and seconds per epoch.
     net_ : skorch.NeuralNetClassifier or None
-        The trained net; None if there is only one class.
+        The trained net; None if there is only one class. After progressive validation the last of
+        several, with its `history_` and `tokenizer_`; ``predict`` uses all of them.
     tokenizer_ : tokenizer
         Fitted on training rows only.
     device_ : str
@@ -283,8 +286,10 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
             self.classes_ = learner.classes
-            self.net_, self.tokenizer_ = fit.model.net, fit.model.tokenizer
-            self.history_, self.device_ = fit.model.history, fit.model.device
+            self._mixture = fit.model if isinstance(fit.model, TransformerMixture) else None
+            last = fit.model if self._mixture is None else self._mixture.parts[-1]
+            self.net_, self.tokenizer_ = last.net, last.tokenizer
+            self.history_, self.device_ = last.history, last.device
             self.n_iter_ = len(self.history_)
             self._record(fit, evidence)
         return self
@@ -339,6 +344,8 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     def _logits(self, X):
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
+        if self._mixture is not None:
+            return self._mixture.logits(X)
         model = FittedTransformer(
             self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
         )

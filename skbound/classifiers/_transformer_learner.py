@@ -16,6 +16,7 @@ from skbound._nn._transformer import build_transformer
 from skbound._training._inference import block_rows, logits_in_blocks
 from skbound._training._net import TrainingPlan, train
 from skbound._training._threads import torch_threads
+from skbound.classifiers._mixtures import TransformerMixture
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel
 
@@ -175,6 +176,23 @@ class TransformerLearner(LabelledRows):
         logits = fit.model.logits(self.X[self.positions[rows]])
         predicted = self.classes[logits.argmax(axis=1)]
         return self.sample(rows, predicted, softmax(logits, axis=1))
+
+    def mixture(self, fits, choice):
+        """Let several fitted nets share the rows.
+
+        Parameters
+        ----------
+        fits : sequence of FittedModel
+            From `fit`.
+        choice : HashChoice
+            Which net answers for a row.
+
+        Returns
+        -------
+        TransformerMixture
+            With a ``logits`` method.
+        """
+        return TransformerMixture(tuple(fit.model for fit in fits), choice)
 
     def _set_aside(self, rows):
         """Split off the rows that decide when to stop."""

@@ -146,12 +146,12 @@ def fit_candidate(candidate, X, y, weights, n_candidates) -> Outcome:
         inside._pay_for_choice(n_candidates, steps_caveat(found.steps))
     except Exception as failure:
         return Outcome(seconds=time.perf_counter() - start, failure=failure)
-    certified = inside.evidence_.certified
-    brier = None if certified is None else certified.brier
+    evaluated = inside.evidence_.evaluated
+    brier = None if evaluated is None else evaluated.brier
     return Outcome(
         estimator=candidate,
         bound=inside.generalization_bound_,
-        error=np.nan if certified is None else certified.error,
+        error=np.nan if evaluated is None else evaluated.error,
         brier=np.nan if brier is None else float(brier.mean()),
         seconds=time.perf_counter() - start,
         steps=found.steps,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -9,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence import Sample
+from skbound.protocols._mixture import HashChoice
 
-__all__ = ["FittedModel", "Learner"]
+__all__ = ["FittedModel", "Learner", "MixtureLearner"]
 
 Rows = NDArray[np.intp]
 
@@ -54,4 +56,16 @@ class Learner(Protocol):
 
     def majority_share(self, rows: Rows) -> float:
         """Return the share of the most frequent class among `rows`."""
+        ...
+
+
+class MixtureLearner(Learner, Protocol):
+    """A learner whose fits can share the rows that ``predict`` meets."""
+
+    def inputs(self, rows: Rows) -> Any:
+        """Return the rows themselves, in the form in which ``predict`` gets rows."""
+        ...
+
+    def mixture(self, fits: Sequence[FittedModel], choice: HashChoice) -> Any:
+        """Return the predictor in which the fit ``choice(X)[i]`` answers for row ``i`` of X."""
         ...

@@ -1,0 +1,125 @@
+"""The bound for losses of predictors that depend on the rows before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+from skbound.bounds._bound import Bound
+from skbound.bounds._inversion import kl_inverse_upper, rounded_up
+from skbound.evidence import Evidence, Loss, Sample
+from skbound.exceptions import MissingEvidenceError
+
+__all__ = ["ProgressiveBound"]
+
+# Any constant is valid. These limits only keep the arithmetic away from 0 and infinity.
+_RATES = 1e-6, 50.0
+
+
+@dataclass(frozen=True)
+class ProgressiveBound(Bound):
+    r"""Bound on the mean true error of predictors that were trained on earlier rows only.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss whose mean is bounded.
+
+    Raises
+    ------
+    ValueError
+        If the name of the loss is unknown.
+
+    Notes
+    -----
+    Let ``L_t`` in [0, 1] be the loss on row ``t`` of a predictor that is a function of earlier
+    rows, ``mu_t`` its true risk, ``mu`` the mean of ``mu_t`` and ``S`` the sum of ``L_t`` over
+    the `n` evaluated rows. For a constant ``a > 0`` let ``c = 1 - exp(-a)``. By convexity
+    ``exp(-a x) <= 1 - c x`` on [0, 1], so each factor ``exp(-a L_t) / (1 - c mu_t)`` has a
+    conditional mean of at most 1 given the rows before, and their product is a non-negative
+    supermartingale that starts at 1: it reaches ``1/delta`` with probability at most `delta`.
+    Where it does not, ``-a S - sum_t ln(1 - c mu_t) < ln(1/delta)``. The logarithm is concave, so
+    ``sum_t ln(1 - c mu_t) <= n ln(1 - c mu)``, and
+
+    ``mu <= (1 - exp(-(a S + ln(1/delta)) / n)) / (1 - exp(-a))``.
+
+    The constant must not depend on the evaluated rows. It is the best one for a mean of
+    ``q = (k + 1) / (m + 2)``, where ``k`` is the sum of the `m` losses in ``guess``, recorded on
+    the training side beforehand: ``a = ln(u (1 - q) / (q (1 - u)))`` with ``u`` the largest mean
+    for which ``kl(q, u) <= ln(1/delta) / n``. A wrong guess makes the bound looser, never invalid.
+
+    Examples
+    --------
+    >>> from skbound.evidence import Evidence, ProgressiveSample, Sample
+    >>> sample = Sample(range(500), [1] * 50 + [0] * 450)
+    >>> guess = Sample(range(500, 600), [1] * 10 + [0] * 90)
+    >>> blocks = ProgressiveSample(sample, [0] * 250 + [1] * 250, guess)
+    >>> evidence = Evidence(
+    ...     protocol="progressive", n_fit=750, majority_share=0.5, progressive=blocks
+    ... )
+    >>> round(ProgressiveBound()(evidence, 0.05).value, 4)
+    0.1363
+    """
+
+    key: ClassVar[str] = "progressive"
+    method: ClassVar[str] = "progressive supermartingale bound"
+
+    loss: Loss = "zero_one"
+
+    def __post_init__(self) -> None:
+        if self.loss not in get_args(Loss):
+            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
+
+    def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
+        """Split the bound into the mean loss and what is added for confidence.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of a progressive protocol.
+        delta : float
+            In (0, 1).
+
+        Returns
+        -------
+        dict of str to float
+            ``"empirical_loss"`` and ``"confidence"``.
+
+        Raises
+        ------
+        MissingEvidenceError
+            If the rows were not evaluated progressively, or the Brier loss is asked for and there
+            are no probabilities.
+        """
+        blocks = evidence.progressive
+        if blocks is None:
+            raise MissingEvidenceError(
+                f"The {self.method} needs rows that were evaluated before they were trained on, "
+                f"but the protocol {evidence.protocol!r} has recorded none. Fit with "
+                f"protocol='progressive', or use bound='auto'."
+            )
+        n, total = blocks.sample.n_samples, self._sum(blocks.sample)
+        nats = -math.log(delta)
+        rate = _rate((self._sum(blocks.guess) + 1.0) / (blocks.guess.n_samples + 2.0), nats / n)
+        value = rounded_up(math.expm1(-(rate * total + nats) / n) / math.expm1(-rate))
+        mean = total / n
+        return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
+
+    def _sum(self, sample: Sample) -> float:
+        losses = sample.zero_one if self.loss == "zero_one" else sample.brier
+        if losses is None:
+            raise MissingEvidenceError(
+                f"The {self.method} for loss='brier' needs predicted probabilities on the "
+                f"evaluated rows. Use a classifier with predict_proba, or loss='zero_one'."
+            )
+        return math.fsum(losses)
+
+
+def _rate(q: float, nats_per_row: float) -> float:
+    """Return the constant that would be best if the mean loss were `q`."""
+    smallest, largest = _RATES
+    u = kl_inverse_upper(q, nats_per_row)
+    if u >= 1.0:
+        return largest
+    return min(max(math.log(u * (1.0 - q) / (q * (1.0 - u))), smallest), largest)
