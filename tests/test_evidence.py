@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from skbound.estimates import certified_error_estimate
-from skbound.evidence import Evidence, Sample
+from skbound.evidence import Evidence, ProgressiveSample, Sample
 
 
 def make_evidence(**settings):
@@ -88,3 +88,30 @@ def test_error_estimate_is_the_share_with_its_standard_error():
     chosen = make_evidence(certified=Sample([0], [0]), n_candidates=2)
     assert certified_error_estimate(chosen).optimistic
     assert np.isnan(float(certified_error_estimate(make_evidence())))
+
+
+def make_blocks(blocks=(0, 0, 1)):
+    return ProgressiveSample(Sample([4, 2, 7], [1, 0, 0]), blocks, Sample([1, 3], [0, 1]))
+
+
+def test_progressive_losses_are_evaluated_but_not_those_of_one_predictor():
+    evidence = make_evidence(progressive=make_blocks())
+    assert evidence.certified is None
+    assert evidence.evaluated is evidence.progressive.sample
+    assert (evidence.n_certified, evidence.n_predictors) == (3, 2)
+    assert repr(evidence).endswith("n_certified=3)")
+    again = pickle.loads(pickle.dumps(evidence)).progressive
+    np.testing.assert_array_equal(again.blocks, [0, 0, 1])
+    with pytest.raises(ValueError, match="read-only"):
+        again.blocks[0] = 1
+
+
+@pytest.mark.parametrize("blocks", [(0, 1), (0, 0, 2), (1, 1, 1), (-1, 0, 1), ()])
+def test_blocks_are_numbered_and_one_per_row(blocks):
+    with pytest.raises(ValueError, match=r"blocks must (name one|be numbered)"):
+        make_blocks(blocks)
+
+
+def test_evidence_is_about_one_kind_of_predictor():
+    with pytest.raises(ValueError, match="different predictors"):
+        make_evidence(certified=Sample([0], [0]), progressive=make_blocks())

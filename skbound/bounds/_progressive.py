@@ -103,6 +103,8 @@ class ProgressiveBound(Bound):
         nats = -math.log(delta)
         rate = _rate((self._sum(blocks.guess) + 1.0) / (blocks.guess.n_samples + 2.0), nats / n)
         value = rounded_up(math.expm1(-(rate * total + nats) / n) / math.expm1(-rate))
+        # With a large constant it can exceed 1 by a little; a mean loss never does.
+        value = min(1.0, value)
         mean = total / n
         return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import blake2b
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def canonical_rows(X: Any) -> NDArray[np.float32]:
             f"Use protocol='holdout', or encode the rows as numbers before fit."
         )
     with np.errstate(over="ignore"):
-        rows = array.reshape(len(array), -1).astype(np.float64).astype("<f4")
+        rows = array.reshape(len(array), prod(array.shape[1:])).astype(np.float64).astype("<f4")
     rows[rows == 0.0] = 0.0
     rows[np.isnan(rows)] = np.nan
     return np.ascontiguousarray(rows)

@@ -1,0 +1,334 @@
+"""Progressive validation: nothing sees the rows that score it, and the certificate holds."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from skbound import BoundedClassifier, BoundSearch, TransformerClassifier, certify
+from skbound.bounds import ProgressiveBound
+from skbound.datasets import finite_domain, random_label_domain
+from skbound.exceptions import MissingEvidenceError, SkboundWarning
+from skbound.protocols import HashChoice, Progressive
+from tests.honesty import allowed_misses, many_classes
+
+TINY = TransformerClassifier(
+    depth=1, width=8, n_heads=2, max_epochs=2, protocol="progressive", random_state=0
+)
+MODELS = {
+    "transformer": TINY,
+    "early stopping": clone(TINY).set_params(early_stopping=True, max_epochs=6),
+    "class weights": clone(TINY).set_params(class_weight="balanced"),
+    "pipeline": BoundedClassifier(
+        make_pipeline(StandardScaler(), LogisticRegression()),
+        protocol=Progressive(4, first=0.4),
+        random_state=0,
+    ),
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+
+
+def parts_of(model):
+    return (model._mixture if isinstance(model, TransformerClassifier) else model.estimator_).parts
+
+
+def scores_of(part, X):
+    return part.logits(X) if hasattr(part, "logits") else part.predict_proba(X)
+
+
+def rows_of(model, block):
+    blocks = model.evidence_.progressive
+    return blocks.sample.rows[blocks.blocks == block]
+
+
+def check_later_rows_change_nothing(model, X, y):
+    """Other rows in a block and after it leave alone what was trained and scored before."""
+    first = clone(model).fit(X, y)
+    blocks = first.evidence_.progressive
+    later = np.concatenate([rows_of(first, b) for b in range(1, blocks.n_blocks)])
+    rng = np.random.default_rng(1)
+    X_other, y_other = X.copy(), y.copy()
+    X_other[later], y_other[later] = 50.0 * rng.normal(size=X[later].shape), y[0]
+    assert np.array_equal(np.unique(np.delete(y, later)), np.unique(y))
+    second = clone(model).fit(X_other, y_other)
+    for part, other in zip(parts_of(first)[:2], parts_of(second)[:2], strict=True):
+        assert np.array_equal(scores_of(part, X), scores_of(other, X))
+    others = second.evidence_.progressive
+    assert np.array_equal(others.guess.zero_one, blocks.guess.zero_one)
+    n_first = (blocks.blocks == 0).sum()
+    assert np.array_equal(others.sample.rows, blocks.sample.rows)
+    assert np.array_equal(others.sample.brier[:n_first], blocks.sample.brier[:n_first])
+
+
+def check_losses_are_those_of_the_block(model, X, y):
+    """Each row was scored by the part of its block, and predict uses the parts and no other."""
+    model = clone(model).fit(X, y)
+    parts, proba = parts_of(model), model.predict_proba(X)
+    sample = model.evidence_.progressive.sample
+    matches = []
+    for number, part in enumerate(parts):
+        rows = rows_of(model, number)
+        predicted = scores_of(part, X[rows]).argmax(axis=1)
+        losses = sample.zero_one[model.evidence_.progressive.blocks == number]
+        assert np.array_equal(losses, model.classes_[predicted] != y[rows])
+        own = scores_of(part, X)
+        matches.append(proba.argmax(axis=1) == own.argmax(axis=1))
+    assert np.any(matches, axis=0).all()
+    sizes = np.bincount(model.evidence_.progressive.blocks)
+    chosen = (model._mixture if hasattr(model, "net_") else model.estimator_).choice
+    assert chosen.weights == tuple(sizes)
+    shares = np.bincount(chosen(X), minlength=len(parts)) / len(X)
+    assert np.abs(shares - sizes / sizes.sum()).max() < 4.0 * np.sqrt(0.25 / len(X))
+    for number, part in enumerate(parts):
+        mine = chosen(X) == number
+        assert np.array_equal(proba.argmax(axis=1)[mine], scores_of(part, X[mine]).argmax(axis=1))
+
+
+@every_model
+@pytest.mark.parametrize(
+    "check", [check_later_rows_change_nothing, check_losses_are_those_of_the_block]
+)
+def test_protocol_is_honest(check, model):
+    check(model, *many_classes(n_samples=480, n_classes=5))
+
+
+class TrainedOnItsBlock(Progressive):
+    """Mutant: every predictor is trained on the block that scores it."""
+
+    def run(self, learner, seed):
+        ends = self.cuts(learner.n_samples)
+        fit = learner.fit
+
+        def peek(rows):
+            if len(rows) not in ends[1:-1]:
+                return fit(rows)
+            order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
+            return fit(np.sort(order[: ends[ends.index(len(rows)) + 1]]))
+
+        learner.fit = peek
+        return super().run(learner, seed)
+
+
+class LastAlone(Progressive):
+    """Mutant: the evidence of all predictors, but the last one predicts."""
+
+    def run(self, learner, seed):
+        mixture = learner.mixture
+        learner.mixture = lambda fits, choice: mixture([fits[-1]] * len(fits), choice)
+        return super().run(learner, seed)
+
+
+def test_mutants_are_noticed():
+    X, y = many_classes(n_samples=480, n_classes=5)
+    for model in (TINY, MODELS["pipeline"]):
+        mutant = clone(model).set_params(protocol=TrainedOnItsBlock())
+        with pytest.raises(AssertionError):
+            check_later_rows_change_nothing(mutant, X, y)
+        mutant = clone(model).set_params(protocol=LastAlone())
+        with pytest.raises(AssertionError):
+            check_losses_are_those_of_the_block(mutant, X, y)
+
+
+@pytest.mark.parametrize("delta", [0.2, 0.5])
+def test_certificates_of_refits_hold(delta):
+    world = finite_domain(n_features=4, n_levels=12, n_classes=2, label_noise=0.3, random_state=0)
+    model = BoundedClassifier(DecisionTreeClassifier(max_depth=4), protocol="progressive")
+    misses, brier_misses, n_runs = 0, 0, 100
+    for run in range(n_runs):
+        fitted = clone(model).set_params(random_state=run, delta=delta)
+        fitted.fit(*world.sample(150, random_state=run))
+        brier = fitted.bounds_["brier_progressive"].value
+        misses += fitted.generalization_bound_ < world.risk(fitted.predict)
+        brier_misses += brier < world.brier(fitted.predict_proba)
+    assert misses / n_runs <= allowed_misses(delta, n_runs)
+    assert brier_misses / n_runs <= allowed_misses(delta, n_runs)
+
+
+def test_the_error_of_predict_has_the_certified_mean_over_the_key():
+    world = finite_domain(n_features=4, n_levels=12, n_classes=2, label_noise=0.3, random_state=0)
+    model = BoundedClassifier(DecisionTreeClassifier(), protocol="progressive", random_state=0)
+    fitted = model.fit(*world.sample(200, random_state=0)).estimator_
+    mean = np.average([world.risk(p.predict) for p in fitted.parts], weights=fitted.choice.weights)
+    for key in (b"1", b"2", b"3"):
+        other = type(fitted)(fitted.parts, HashChoice(fitted.choice.weights, key), fitted.classes_)
+        # 20,736 points: a standard deviation of at most about 0.005.
+        assert abs(world.risk(other.predict) - mean) < 0.015
+
+
+def test_random_labels_are_vacuous():
+    rng = np.random.default_rng(0)
+    vacuous = 0
+    for run in range(20):
+        X = rng.normal(size=(200, 3))
+        model = BoundedClassifier(
+            DecisionTreeClassifier(max_depth=3), protocol="progressive", random_state=run
+        ).fit(X, rng.integers(2, size=200))
+        vacuous += model.certificate_.vacuous
+    assert vacuous >= 18
+
+
+def test_repeated_rows_are_refused_before_training():
+    X, y = random_label_domain(n_features=4, n_classes=2).sample(400, random_state=0)
+    for model in (TINY, MODELS["pipeline"]):
+        with pytest.raises(ValueError, match=r"hardly repeat.* distinct .*protocol='holdout'"):
+            clone(model).fit(X, y)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    X[:30] = 0.0
+    X[15:30] *= -1.0  # a negative zero is a zero
+    with pytest.raises(ValueError, match=r"one row .* times among 400"):
+        clone(MODELS["pipeline"]).fit(X, X[:, 1] > 0)
+    X[4:30] = rng.normal(size=(26, 3))
+    fitted = clone(MODELS["pipeline"]).fit(X, X[:, 1] > 0)
+    assert fitted.n_samples_certified_ == 600
+
+
+def test_rows_that_are_no_numbers_are_refused():
+    X, y = many_classes(n_classes=3)
+    model = MODELS["pipeline"]
+    text = np.array([["a", "b"]] * len(y), dtype=object)
+    for rows in (csr_matrix(X), pd.DataFrame(text), [["a", "b"]] * len(y)):
+        with pytest.raises(ValueError, match=r"needs rows of numbers.*Use protocol='holdout'"):
+            clone(model).fit(rows, y)
+
+
+def test_frames_and_arrays_give_the_same_predictor():
+    X, y = many_classes(n_classes=3)
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    by_frame = clone(MODELS["pipeline"]).fit(frame, y)
+    by_array = clone(MODELS["pipeline"]).fit(X, y)
+    assert by_frame.generalization_bound_ == by_array.generalization_bound_
+    assert np.array_equal(by_frame.predict(frame), by_array.predict(X))
+
+
+def test_bounds_of_a_holdout_are_refused_and_leave_the_estimator_alone():
+    X, y = many_classes(n_classes=3)
+    fitted = clone(MODELS["pipeline"]).fit(X, y)
+    before = fitted.certificate_
+    assert (before.name, list(fitted.bounds_)) == (
+        "progressive",
+        ["progressive", "brier_progressive"],
+    )
+    with pytest.raises(MissingEvidenceError, match="bound='progressive'"):
+        certify(fitted, "binomial")
+    with pytest.raises(MissingEvidenceError, match="bound='progressive'"):
+        fitted.set_params(bound="kl").fit(X, y)
+    assert fitted.certificate_ is before
+    with pytest.raises(MissingEvidenceError, match="protocol='progressive'"):
+        fitted.set_params(bound="progressive", protocol="holdout").fit(X, y)
+
+
+@every_model
+def test_predictions_depend_on_the_row_alone(model):
+    X, y = many_classes(n_samples=300, n_classes=3)
+    fitted = clone(model).fit(X, y)
+    proba = fitted.predict_proba(X)
+    np.testing.assert_allclose(fitted.predict_proba(X[::-1])[::-1], proba, atol=1e-12)
+    np.testing.assert_allclose(fitted.predict_proba(X[:7]), proba[:7], atol=1e-12)
+    assert np.array_equal(pickle.loads(pickle.dumps(fitted)).predict_proba(X), proba)
+    assert np.array_equal(clone(model).fit(X, y).predict_proba(X), proba)
+    assert np.array_equal(fitted.predict(X), fitted.classes_[proba.argmax(axis=1)])
+
+
+def test_sequences():
+    X, y = many_classes(n_samples=240, n_classes=3)
+    fitted = clone(TINY).fit(X.reshape(-1, 2, 2), y)
+    assert fitted.predict(X[:5].reshape(-1, 2, 2)).shape == (5,)
+    refitted = fitted.set_params(protocol="holdout").fit(X.reshape(-1, 2, 2), y)
+    assert refitted.evidence_.certified.n_samples == 48
+    assert refitted.certificate_.name == "binomial"
+
+
+def test_a_part_that_lacks_a_class_has_probability_zero_for_it():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), rng.integers(2, size=200).astype(str)
+    rare = int(np.random.default_rng([Progressive().random_state or 0, 0]).integers(200))
+    y[rare] = "rare label"
+    model = BoundedClassifier(DecisionTreeClassifier(), protocol="progressive", random_state=0)
+    fitted = model.fit(X, y)
+    assert fitted.predict_proba(X).shape == (200, 3)
+    np.testing.assert_allclose(fitted.predict_proba(X).sum(axis=1), 1.0)
+    assert set(fitted.predict(X)) <= set(fitted.classes_)
+    assert not hasattr(fitted, "decision_function")
+
+
+def test_search_pays_for_its_candidates():
+    X, y = many_classes(n_samples=300, n_classes=3)
+    grid = {"estimator__max_depth": [1, 3]}
+    model = BoundedClassifier(DecisionTreeClassifier(), protocol="progressive")
+    search = BoundSearch(model, grid, random_state=0, return_estimators=True).fit(X, y)
+    for estimator in search.estimators_:
+        alone = ProgressiveBound()(estimator.evidence_, 0.05 / 2)
+        assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12) or (
+            estimator.evidence_.n_candidates == 2
+        )
+    assert search.best_bound_ == search.certificate_.value == min(search.cv_results_["bound"])
+    assert search.certificate_.n_candidates == 2
+    rows = [e.evidence_.progressive.sample.rows for e in search.estimators_]
+    assert np.array_equal(*rows)
+    assert np.isfinite(search.cv_results_["certified_error"]).all()
+
+
+def test_estimate_is_the_mean_over_the_blocks():
+    X, y = many_classes(n_samples=300, n_classes=3)
+    fitted = clone(MODELS["pipeline"]).fit(X, y)
+    assert float(fitted.predicted_error_) == fitted.evidence_.progressive.sample.error
+    assert "over 4 predictors" in fitted.predicted_error_.method
+
+
+def test_few_rows_are_all_trained_on():
+    X, y = many_classes(n_samples=99, n_classes=3)
+    with pytest.warns(SkboundWarning, match="99 rows are too few to evaluate some in blocks"):
+        fitted = clone(TINY).fit(X, y)
+    assert (fitted.n_samples_fit_, fitted.generalization_bound_) == (99, 1.0)
+    assert fitted.bounds_ == {}
+    assert clone(TINY).set_params(protocol__first=0.5).fit(X, y).n_samples_certified_ == 49
+
+
+@pytest.mark.parametrize(
+    ("settings", "n_samples", "cuts"),
+    [
+        ({}, 99, []),
+        ({}, 100, [40, 50, 66, 83, 100]),
+        ({"n_blocks": 2}, 1000, [400, 500, 750, 1000]),
+        ({"n_blocks": 2, "first": 0.75}, 40, [24, 30, 35, 40]),
+    ],
+)
+def test_where_the_parts_end(settings, n_samples, cuts):
+    assert Progressive(**settings).cuts(n_samples) == cuts
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_blocks": 1}, "at least 2, got 1. .*protocol='holdout'"),
+        ({"n_blocks": 2.0}, "n_blocks must be an integer"),
+        ({"first": 1.0}, r"first must be 'auto' or in \(0, 1\), got 1.0"),
+        ({"first": "half"}, "first must be 'auto'"),
+        ({"n_blocks": 60}, "must leave a row for each part"),
+        ({"first": 0.01}, "must leave a row for each part"),
+    ],
+)
+def test_parameters_out_of_range(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Progressive(**settings).cuts(100)
+
+
+def test_hash_is_about_the_numbers_and_the_key():
+    X = np.random.default_rng(0).normal(size=(6000, 3)).astype(np.float32)
+    choice = HashChoice((1, 2, 3), b"key")
+    chosen = choice(X)
+    assert np.abs(np.bincount(chosen) / 6000 - np.array([1, 2, 3]) / 6).max() < 0.03
+    for same in (X.astype(float), np.asfortranarray(X), X.astype(float).tolist()):
+        assert np.array_equal(choice(same), chosen)
+    assert (HashChoice((1, 2, 3), b"other")(X) == chosen).mean() < 0.5
+    nans = np.array([[np.nan, 0.0], [-np.nan, -0.0]])
+    assert len(set(choice(nans))) == 1
+    assert choice(np.zeros((0, 3))).shape == (0,)
