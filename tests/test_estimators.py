@@ -27,7 +27,7 @@ ESTIMATORS = [
     TransformerClassifier(depth=4, width=64, max_epochs=15),
     TransformerClassifier(dtype="float64"),
     BoundedClassifier(LogisticRegression()),
-    TransformerClassifier(protocol="progressive", max_epochs=5, depth=1, width=16),
+    TransformerClassifier(protocol="progressive", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol="progressive"),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),

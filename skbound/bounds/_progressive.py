@@ -59,7 +59,7 @@ class ProgressiveBound(Bound):
     ...     protocol="progressive", n_fit=750, majority_share=0.5, progressive=blocks
     ... )
     >>> round(ProgressiveBound()(evidence, 0.05).value, 4)
-    0.1363
+    0.136
     """
 
     key: ClassVar[str] = "progressive"

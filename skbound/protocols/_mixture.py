@@ -97,7 +97,7 @@ class HashChoice:
     Examples
     --------
     >>> HashChoice((1, 3), b"key")([[0.0, 1.0], [2.0, 3.0], [-0.0, 1.0]]).tolist()
-    [1, 1, 1]
+    [0, 1, 0]
     """
 
     weights: tuple[int, ...]
