@@ -25,11 +25,10 @@ from skbound._inputs import (
 )
 from skbound._random_state import draw_seed, seed_unset
 from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
-from skbound.bounds import resolve_bound
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
 from skbound.classifiers._mixtures import ClassifierMixture, aligned
 from skbound.classifiers._rows import LabelledRows
-from skbound.protocols import FittedModel, resolve_protocol
+from skbound.protocols import FittedModel
 
 __all__ = ["BoundedClassifier"]
 
@@ -139,8 +138,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         ValueError, TypeError
             If data or parameters are unusable; nothing has changed then.
         """
-        protocol = resolve_protocol(self.protocol)
-        resolve_bound(self.bound)
+        protocol = self._resolve()
         self._check_estimator()
         with as_before_on_error(self):
             X = self._check_rows(from_torch(X, "X"), reset=True)

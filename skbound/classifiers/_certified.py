@@ -92,6 +92,15 @@ class CertifiedMixin:
             raise AttributeError(f"{type(self).__name__} has no {name} before fit is called.")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def _resolve(self):
+        """Return the protocol, once it is sure that the bound can do with what it leaves behind."""
+        protocol = resolve_protocol(self.protocol)
+        example = getattr(protocol, "example", None)
+        bound = resolve_bound(self.bound, example)
+        if example is not None:
+            bound.terms(example, 0.05)
+        return protocol
+
     @property
     def bounds_(self):
         """Every certificate of the fit, each alone at its level: computed when asked for."""

@@ -18,7 +18,6 @@ from sklearn.utils.validation import (
 from skbound._inputs import check_columns, check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
-from skbound.bounds import resolve_bound
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
 from skbound.classifiers._mixtures import TransformerMixture
 from skbound.classifiers._parameters import (
@@ -28,7 +27,6 @@ from skbound.classifiers._parameters import (
     check_optimizer,
 )
 from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
-from skbound.protocols import resolve_protocol
 from skbound.tokenizers import resolve_tokenizer
 
 __all__ = ["TransformerClassifier"]
@@ -268,8 +266,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             If data or parameters are unusable, or the training loss stops being a number; the
             estimator is then as it was before.
         """
-        protocol = resolve_protocol(self.protocol)
-        resolve_bound(self.bound)
+        protocol = self._resolve()
         check_heads(self.width, self.n_heads)
         check_callbacks(self.callbacks)
         check_optimizer(self.optimizer)

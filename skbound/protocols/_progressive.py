@@ -68,6 +68,14 @@ class Progressive(BaseEstimator):
         self.first = first
         self.random_state = random_state
 
+    @property
+    def example(self) -> Evidence:
+        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        numbers, losses = np.arange(2), np.zeros(2)
+        sample = Sample(numbers, losses, losses)
+        blocks = ProgressiveSample(sample, numbers, Sample(numbers + 2, losses, losses))
+        return Evidence(protocol="progressive", n_fit=2, majority_share=1.0, progressive=blocks)
+
     def cuts(self, n_samples: int) -> list[int]:
         """Return where the parts end.
 
