@@ -73,6 +73,10 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Its certificate.
     generalization_bound_ : float
         The same as ``best_bound_``.
+    evidence_ : Evidence
+        The numbers that the certificate was computed from.
+    predicted_error_ : Estimate
+        Point prediction of the chosen fit's error, no bound; optimistic, since it was chosen by.
     cv_results_ : dict of str to ndarray
         As from ``GridSearchCV`` (the score is minus the bound), plus "bound", "certified_error"
         and "certified_brier" per candidate.
@@ -255,7 +259,9 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         vars(self).pop("estimators_", None)
         if self.return_estimators:
             self.estimators_ = [outcome.estimator for outcome in outcomes]
-        self.certificate_ = find_certified(self.best_estimator_)[0].estimator.certificate_
+        certified = find_certified(self.best_estimator_)[0].estimator
+        self.certificate_, self.evidence_ = certified.certificate_, certified.evidence_
+        self.predicted_error_ = certified.predicted_error_
         self.generalization_bound_ = self.best_bound_ = float(self.certificate_)
         self.best_score_ = -self.best_bound_
         self.classes_ = self.best_estimator_.classes_
