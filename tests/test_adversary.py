@@ -7,14 +7,17 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.discovery import all_estimators
 from skorch.callbacks import Callback
 
 from skbound import (
@@ -291,3 +294,50 @@ def test_bounds_are_computed_when_asked_for_at_the_level_of_the_fit():
     assert expected == BinomialBound()(model.evidence_, 0.05).value
     assert model.set_params(delta=0.5).bounds_["binomial"].value == expected
     assert "bounds_" not in vars(model)
+
+
+def test_missing_values_are_for_the_estimator_to_judge():
+    holes = np.where(RNG.uniform(size=X.shape) < 0.1, np.nan, X)
+    for estimator in (
+        make_pipeline(SimpleImputer(), LogisticRegression()),
+        HistGradientBoostingClassifier(max_iter=5),
+        CalibratedClassifierCV(HistGradientBoostingClassifier(max_iter=5), cv=2),
+    ):
+        model = BoundedClassifier(estimator, random_state=0).fit(holes, Y)
+        assert model.predict(holes).shape == (500,)
+        assert model.certificate_.value < 0.5
+    with pytest.raises(ValueError, match="Input X contains NaN"):
+        BoundedClassifier(LogisticRegression()).fit(holes, Y)
+    with pytest.raises(ValueError, match="Input X contains infinity"):
+        BoundedClassifier(SimpleImputer()).set_params(estimator=LogisticRegression()).fit(
+            np.where(np.isnan(holes), np.inf, holes), Y
+        )
+
+
+CLASSIFIERS = dict(all_estimators(type_filter="classifier"))
+# Several outputs, and features that are categories.
+OTHER_TASKS = {"ClassifierChain", "MultiOutputClassifier", "CategoricalNB"}
+INNER = LogisticRegression()
+NEEDS = {
+    "FixedThresholdClassifier": {"estimator": INNER},
+    "OneVsOneClassifier": {"estimator": INNER},
+    "OneVsRestClassifier": {"estimator": INNER},
+    "OutputCodeClassifier": {"estimator": INNER},
+    "SelfTrainingClassifier": {"estimator": INNER},
+    "StackingClassifier": {"estimators": [("a", INNER)]},
+    "TunedThresholdClassifierCV": {"estimator": INNER},
+    "VotingClassifier": {"estimators": [("a", INNER)]},
+    "RadiusNeighborsClassifier": {"outlier_label": 0},
+}
+
+
+@pytest.mark.parametrize("name", sorted(CLASSIFIERS.keys() - OTHER_TASKS))
+@pytest.mark.filterwarnings("ignore")
+def test_every_classifier_of_scikit_learn_can_be_bounded(name):
+    rows, y = X[:200], Y[:200]
+    if name.endswith("NB") and name != "GaussianNB":
+        rows = np.abs(rows)
+    model = BoundedClassifier(CLASSIFIERS[name](**NEEDS.get(name, {})), random_state=0)
+    certified = model.fit(rows, y).evidence_.certified
+    predicted = np.ravel(model.predict(rows[certified.rows]))
+    assert np.array_equal(predicted != y[certified.rows], certified.zero_one)

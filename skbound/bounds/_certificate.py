@@ -16,7 +16,7 @@ _LOSS_IN_WORDS = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Certificate:
     """An upper bound that holds with probability at least ``1 - delta``.
 
@@ -71,6 +71,19 @@ class Certificate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __format__(self, spec: str) -> str:
+        return format(self.value, spec) if spec else str(self)
+
+    def __str__(self) -> str:
+        return self.statement()
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate({self.value:.4f}, name={self.name!r}, loss={self.loss!r}, "
+            f"delta={self.delta:g}, n_certified={self.n_certified}, "
+            f"n_candidates={self.n_candidates}, vacuous={self.vacuous})"
+        )
 
     @property
     def vacuous(self) -> bool:

@@ -42,7 +42,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     Parameters
     ----------
     estimator : classifier
-        Cloned and fitted; must have ``fit`` and ``predict``. A certified classifier inside it
+        Cloned and fitted; a whole pipeline is fine. A certified classifier inside it
         trains on all rows that it gets, with ``protocol=None``.
     protocol : "holdout", "progressive", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
@@ -100,7 +100,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     """
 
     _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
-        "estimator": [HasMethods(["fit", "predict"])],
+        "estimator": [HasMethods(["fit"])],
         "delta": [Interval(Real, 1e-300, 1, closed="left")],
         "random_state": ["random_state"],
     }
@@ -248,10 +248,10 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         elif not hasattr(X, "columns"):
             array = X if isinstance(X, np.ndarray) else np.asarray(X)
             if array.ndim <= 2 and array.dtype.kind in "fiub":
-                nan_is_fine = get_tags(self.estimator).input_tags.allow_nan
+                # Missing values are for the estimator to judge: it may impute them.
                 X = check_array(
                     array,
-                    ensure_all_finite="allow-nan" if nan_is_fine else True,
+                    ensure_all_finite="allow-nan",
                     ensure_min_samples=2 if reset else 1,
                     estimator=self,
                     input_name="X",

@@ -21,7 +21,7 @@ from skbound.estimates import certified_error_estimate
 from skbound.exceptions import SkboundWarning
 from skbound.protocols import resolve_protocol
 
-__all__ = ["CertifiedMixin", "as_before_on_error"]
+__all__ = ["CertifiedMixin", "FitHintMixin", "as_before_on_error"]
 
 
 @contextmanager
@@ -47,7 +47,17 @@ def as_before_on_error(estimator) -> Iterator[None]:
         raise
 
 
-class CertifiedMixin:
+class FitHintMixin:
+    """Say of a missing fitted attribute that ``fit`` sets it."""
+
+    def __getattr__(self, name):
+        # Only called for what is not there.
+        if name.endswith("_") and not name.startswith("_") and "evidence_" not in vars(self):
+            raise AttributeError(f"{type(self).__name__} has no {name} before fit is called.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+
+class CertifiedMixin(FitHintMixin):
     """Turn evidence into ``generalization_bound_`` and its companions."""
 
     protocol: Any
@@ -85,12 +95,6 @@ class CertifiedMixin:
                     f"Invalid parameter {name!r} for estimator {type(self).__name__}: {head} has "
                     f"no parameters of its own. Valid parameters are: {sorted(own)}."
                 )
-
-    def __getattr__(self, name):
-        # Only called for what is not there.
-        if name.endswith("_") and not name.startswith("_") and "evidence_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name} before fit is called.")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _resolve(self):
         """Return the protocol, once it is sure that the bound can do with what it leaves behind."""

@@ -255,5 +255,8 @@ class TransformerLearner(LabelledRows):
         try:
             torch.empty(0, device=device)
         except (RuntimeError, AssertionError) as error:
-            raise ValueError(f"device={device!r} cannot be used here: {error}") from error
+            raise ValueError(
+                f"device={device!r} cannot be used here. Use 'auto', 'cpu', or 'cuda' on a machine "
+                f"with one."
+            ) from error
         return device

@@ -120,7 +120,8 @@ class BoundVsErrorDisplay:
         (self.line_,) = ax.plot([0, top], [0, top], color="0.6", lw=1, label="bound = error")
         ax.set(
             xlim=(0, top), ylim=(0, top), xlabel="error on untouched rows",
-            ylabel="certificate, paid for the choice", title=f"Kendall's tau {tau:.2f}",
+            ylabel="certificate, paid for the choice",
+            title=f"{fine.sum()} candidates: Kendall's tau of bound and error {tau:.2f}",
         )  # fmt: skip
         ax.legend(frameon=False, loc="lower right")
         self.ax_, self.figure_ = ax, ax.figure

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from skbound._inputs import check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import HasMethods, Interval, StrOptions, fit_context
-from skbound.classifiers._certified import as_before_on_error
+from skbound.classifiers._certified import FitHintMixin, as_before_on_error
 from skbound.model_selection._candidates import fit_candidate, prepare_candidate
 from skbound.model_selection._find import find_certified, warn_of_steps
 from skbound.model_selection._results import results_table
@@ -28,7 +28,7 @@ from skbound.model_selection._results import results_table
 __all__ = ["BoundSearch"]
 
 
-class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     """Fit every candidate once, keep the one with the smallest bound, and pay for the choice.
 
     All candidates share one split of the rows, unless the grid holds protocols of other seeds.
@@ -73,6 +73,10 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Its certificate.
     generalization_bound_ : float
         The same as ``best_bound_``.
+    evidence_ : Evidence
+        The numbers that the certificate was computed from.
+    predicted_error_ : Estimate
+        Point prediction of the chosen fit's error, no bound; optimistic, since it was chosen by.
     cv_results_ : dict of str to ndarray
         As from ``GridSearchCV`` (the score is minus the bound), plus "bound", "certified_error"
         and "certified_brier" per candidate.
@@ -255,7 +259,9 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         vars(self).pop("estimators_", None)
         if self.return_estimators:
             self.estimators_ = [outcome.estimator for outcome in outcomes]
-        self.certificate_ = find_certified(self.best_estimator_)[0].estimator.certificate_
+        certified = find_certified(self.best_estimator_)[0].estimator
+        self.certificate_, self.evidence_ = certified.certificate_, certified.evidence_
+        self.predicted_error_ = certified.predicted_error_
         self.generalization_bound_ = self.best_bound_ = float(self.certificate_)
         self.best_score_ = -self.best_bound_
         self.classes_ = self.best_estimator_.classes_
@@ -333,12 +339,6 @@ class BoundSearch(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _current(self):
         return getattr(self, "best_estimator_", self.estimator)
-
-    def __getattr__(self, name):
-        # Only called for what is not there.
-        if name.endswith("_") and not name.startswith("_") and "n_candidates_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__} has no {name} before fit is called.")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self):
         """Take over what the estimator says about its input."""

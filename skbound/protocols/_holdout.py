@@ -127,7 +127,7 @@ class Holdout(BaseEstimator):
         else:
             reason = (
                 f"{learner.n_samples} rows are too few to set some aside, so all were trained on "
-                f"(at least {_MIN_ROWS}, or an explicit Holdout(fraction=...))."
+                f"(take at least {_MIN_ROWS}, or say set_params(protocol__fraction=0.5))."
             )
         evidence = Evidence(
             protocol="holdout",
