@@ -6,10 +6,45 @@ from abc import ABC, abstractmethod
 from math import fsum
 from typing import ClassVar
 
-from skbound.bounds._certificate import Certificate
-from skbound.evidence import Evidence, Loss
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["Bound"]
+from skbound.bounds._certificate import Certificate
+from skbound.evidence import Evidence, Loss, Sample
+from skbound.exceptions import MissingEvidenceError
+
+__all__ = ["Bound", "losses_of"]
+
+
+def losses_of(sample: Sample, loss: Loss, method: str) -> NDArray[np.float64]:
+    """Return one kind of losses of a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+        Where they are.
+    loss : {"zero_one", "brier"}
+        Which ones.
+    method : str
+        The bound in words, for the message.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        In [0, 1].
+
+    Raises
+    ------
+    MissingEvidenceError
+        If the Brier loss is asked for and there are no probabilities.
+    """
+    losses = sample.zero_one if loss == "zero_one" else sample.brier
+    if losses is None:
+        raise MissingEvidenceError(
+            f"The {method} for loss='brier' needs predicted probabilities on the certified rows. "
+            f"Use a classifier with predict_proba, or loss='zero_one'."
+        )
+    return losses
 
 
 class Bound(ABC):

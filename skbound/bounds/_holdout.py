@@ -10,7 +10,7 @@ from typing import ClassVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from skbound.bounds._bound import Bound
+from skbound.bounds._bound import Bound, losses_of
 from skbound.bounds._inversion import (
     binomial_tail_inverse,
     bisect,
@@ -111,12 +111,7 @@ class HoldoutBound(Bound):
                 f"{f' ({evidence.reason})' if evidence.reason else ''}. Fit with a protocol that "
                 f"does, for example protocol='holdout'."
             )
-        losses = sample.zero_one if self.loss == "zero_one" else sample.brier
-        if losses is None:
-            raise MissingEvidenceError(
-                f"The {self.method} for loss='brier' needs predicted probabilities on the "
-                f"certified rows. Use a classifier with predict_proba, or loss='zero_one'."
-            )
+        losses = losses_of(sample, self.loss, self.method)
         # Sorted by position, so that the order in which rows were evaluated does not matter.
         ordered: NDArray[np.float64] = losses[np.argsort(sample.rows, kind="stable")]
         return ordered

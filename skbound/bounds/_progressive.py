@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
-from skbound.bounds._bound import Bound
+from skbound.bounds._bound import Bound, losses_of
 from skbound.bounds._inversion import kl_inverse_upper, rounded_up
 from skbound.evidence import Evidence, Loss, Sample
 from skbound.exceptions import MissingEvidenceError
@@ -109,13 +109,7 @@ class ProgressiveBound(Bound):
         return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
 
     def _sum(self, sample: Sample) -> float:
-        losses = sample.zero_one if self.loss == "zero_one" else sample.brier
-        if losses is None:
-            raise MissingEvidenceError(
-                f"The {self.method} for loss='brier' needs predicted probabilities on the "
-                f"evaluated rows. Use a classifier with predict_proba, or loss='zero_one'."
-            )
-        return math.fsum(losses)
+        return math.fsum(losses_of(sample, self.loss, self.method))
 
 
 def _rate(q: float, nats_per_row: float) -> float:

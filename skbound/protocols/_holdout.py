@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
-from skbound.evidence import Evidence
+from skbound.evidence import Evidence, Sample
 from skbound.protocols._learner import FittedModel, Learner
 
 __all__ = ["Holdout"]
@@ -44,6 +44,13 @@ class Holdout(BaseEstimator):
     ) -> None:
         self.fraction = fraction
         self.random_state = random_state
+
+    @property
+    def example(self) -> Evidence:
+        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        numbers, losses = np.arange(100), np.zeros(100)
+        sample = Sample(numbers, losses, losses)
+        return Evidence(protocol="holdout", n_fit=400, majority_share=0.5, certified=sample)
 
     def n_certified(self, n_samples: int) -> int:
         """Return how many of `n_samples` rows are certified.

@@ -71,10 +71,10 @@ class Progressive(BaseEstimator):
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
-        numbers, losses = np.arange(2), np.zeros(2)
-        sample = Sample(numbers, losses, losses)
-        blocks = ProgressiveSample(sample, numbers, Sample(numbers + 2, losses, losses))
-        return Evidence(protocol="progressive", n_fit=2, majority_share=1.0, progressive=blocks)
+        numbers, losses = np.arange(100), np.zeros(100)
+        sample, guess = Sample(numbers, losses, losses), Sample(numbers + 100, losses, losses)
+        blocks = ProgressiveSample(sample, numbers // 50, guess)
+        return Evidence(protocol="progressive", n_fit=250, majority_share=0.5, progressive=blocks)
 
     def cuts(self, n_samples: int) -> list[int]:
         """Return where the parts end.

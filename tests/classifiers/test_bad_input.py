@@ -75,6 +75,10 @@ BAD_PARAMETERS = {
     "tokenizer of other data": ({"tokenizer": "sequence"}, "takes 3-dimensional data"),
     "protocol": ({"protocol": "hold-out"}, "protocol must be 'holdout'"),
     "bound": ({"bound": "chernoff"}, "bound must be one of.*binomial"),
+    "bound of another protocol": (
+        {"bound": "progressive"},
+        "needs rows that were evaluated before",
+    ),
     "bound on another loss": ({"bound": KLBound("brier")}, "about the error of predict"),
     "delta 0": ({"delta": 0.0}, "'delta' parameter"),
     "delta 1": ({"delta": 1.0}, "'delta' parameter"),
