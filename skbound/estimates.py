@@ -58,7 +58,7 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
         )
     error, n = evidence.evaluated.error, evidence.evaluated.n_samples
     rows = "that were not trained on"
-    if evidence.progressive is not None:
+    if evidence.kind == "progressive":
         rows = f"before they were trained on, over {evidence.n_predictors} predictors"
     return Estimate(
         value=error,

@@ -95,12 +95,12 @@ def make_blocks(blocks=(0, 0, 1)):
 
 
 def test_progressive_losses_are_evaluated_but_not_those_of_one_predictor():
-    evidence = make_evidence(progressive=make_blocks())
-    assert evidence.certified is None
-    assert evidence.evaluated is evidence.progressive.sample
+    evidence = make_evidence(certified=make_blocks())
+    assert evidence.kind == "progressive"
+    assert evidence.evaluated is evidence.certified.sample
     assert (evidence.n_certified, evidence.n_predictors) == (3, 2)
     assert repr(evidence).endswith("n_certified=3)")
-    again = pickle.loads(pickle.dumps(evidence)).progressive
+    again = pickle.loads(pickle.dumps(evidence)).certified
     np.testing.assert_array_equal(again.blocks, [0, 0, 1])
     with pytest.raises(ValueError, match="read-only"):
         again.blocks[0] = 1
@@ -110,8 +110,3 @@ def test_progressive_losses_are_evaluated_but_not_those_of_one_predictor():
 def test_blocks_are_numbered_and_one_per_row(blocks):
     with pytest.raises(ValueError, match=r"blocks must (name one|be numbered)"):
         make_blocks(blocks)
-
-
-def test_evidence_is_about_one_kind_of_predictor():
-    with pytest.raises(ValueError, match="different predictors"):
-        make_evidence(certified=Sample([0], [0]), progressive=make_blocks())

@@ -29,7 +29,10 @@ _NO_DECAY = ("*norm*", "*bias", "embedding*", "cls_token")
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """How to train: parameters of TransformerClassifier by the same names, resolved."""
+    """How to train: parameters of TransformerClassifier by the same names, resolved.
+
+    `pull` weighs the squared distance from the initial weights.
+    """
 
     max_epochs: int
     batch_size: int
@@ -42,6 +45,7 @@ class TrainingPlan:
     callbacks: tuple[Callback, ...]
     device: str
     verbose: int
+    pull: float = 0.0
 
 
 class _Interrupted(BaseException):
@@ -51,15 +55,27 @@ class _Interrupted(BaseException):
 class _WeightedNet(NeuralNetClassifier):
     """A skorch classifier whose target is (labels, weights); weights have mean one."""
 
-    def __init__(self, *args: Any, label_smoothing: float = 0.0, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, label_smoothing: float = 0.0, pull: float = 0.0, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
-        self.label_smoothing = label_smoothing
+        self.label_smoothing, self.pull = label_smoothing, pull
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
         labels, weights = y_true
         smoothing = self.label_smoothing if training else 0.0
         losses = F.cross_entropy(y_pred, labels, reduction="none", label_smoothing=smoothing)
-        return (losses * weights).mean()
+        loss = (losses * weights).mean()
+        if training and self.pull > 0.0:
+            loss = loss + 0.5 * self.pull * self._squared_distance()
+        return loss
+
+    def _squared_distance(self):
+        """Return the squared distance of the weights from those that training started with."""
+        now = list(self.module_.parameters())
+        if not hasattr(self, "anchor_"):
+            self.anchor_ = [p.detach().clone() for p in now]
+        return sum((p - a).square().sum() for p, a in zip(now, self.anchor_, strict=True))
 
     def notify(self, method_name, **cb_kwargs):
         try:
@@ -185,6 +201,7 @@ def train(
         dropout.generator = None
     wanted = ("train_loss", "valid_loss", "dur")
     history = [{key: float(row[key]) for key in wanted if key in row} for row in net.history]
+    net.__dict__.pop("anchor_", None)
     net.trim_for_prediction()
     return net, history
 
@@ -218,5 +235,6 @@ def _net(module, n_samples, validation, plan, *, seed, n_classes) -> _WeightedNe
         device=plan.device,
         verbose=int(plan.verbose),
         label_smoothing=plan.label_smoothing,
+        pull=plan.pull,
         **options,
     )

@@ -97,6 +97,8 @@ class Bound(ABC):
             n_certified=evidence.n_certified,
             n_candidates=evidence.n_candidates,
             n_predictors=evidence.n_predictors,
+            over="" if evidence.certified is None else evidence.certified.over,
+            spent="" if evidence.certified is None else evidence.certified.spent(evidence.n_fit),
             baseline=1.0 - evidence.majority_share,
             assumptions=evidence.assumptions,
             caveats=evidence.caveats,

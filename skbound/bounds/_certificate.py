@@ -42,10 +42,13 @@ class Certificate:
     n_candidates : int
         Among how many candidates the predictor was chosen; each got ``delta / n_candidates``.
     n_predictors : int
-        How many predictors share the rows that ``predict`` meets. With more than one, the value
-        bounds the mean error over the key by which a hash of the row chooses among them.
+        How many predictors ``predict`` uses; `over` says how.
     baseline : float
         Error of always predicting the most frequent class, on the rows not certified.
+    over : str
+        What the bounded error is a mean over, in words; empty for the error of one fixed predictor.
+    spent : str
+        How the rows were used, in words.
     assumptions : tuple of str
         What the bound rests on.
     caveats : tuple of str
@@ -65,6 +68,8 @@ class Certificate:
     n_candidates: int = 1
     n_predictors: int = 1
     baseline: float
+    over: str = ""
+    spent: str = ""
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     reason: str = ""
@@ -109,24 +114,10 @@ class Certificate:
             )
         shown = min(1.0, math.ceil(self.value * 1e4) / 1e4)
         mean = f"(mean loss there {self.terms.get('empirical_loss', float('nan')):.4f})"
-        over, rows = (
-            "",
-            (f"Trained on {self.n_fit} rows, certified on {self.n_certified} other rows {mean}"),
-        )
-        if self.n_predictors > 1:
-            over = (
-                f" in the mean over the key of the hash that gives each row to one of "
-                f"{self.n_predictors} predictors,"
-            )
-            rows = (
-                f"The predictors were trained one after the other, the last on {self.n_fit} rows, "
-                f"and certified on {self.n_certified} rows, each evaluated by one that had seen "
-                f"earlier rows only {mean},"
-            )
         text = (
             f"With probability at least {_percent(self.delta)} % over the sample and the "
-            f"fit, the {_LOSS_IN_WORDS[self.loss]}{over} is at most {shown:.4f}. {rows} by the "
-            f"{self.method}."
+            f"fit, the {_LOSS_IN_WORDS[self.loss]}{self.over} is at most {shown:.4f}. "
+            f"{self.spent} {mean}, by the {self.method}."
         )
         if self.n_candidates > 1:
             text += (

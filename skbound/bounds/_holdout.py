@@ -17,7 +17,7 @@ from skbound.bounds._inversion import (
     kl_inverse_upper,
     rounded_up,
 )
-from skbound.evidence import Evidence, Loss
+from skbound.evidence import Evidence, Loss, Sample
 from skbound.exceptions import MissingEvidenceError
 
 __all__ = [
@@ -98,12 +98,12 @@ class HoldoutBound(Bound):
 
     def _losses(self, evidence: Evidence) -> NDArray[np.float64]:
         sample = evidence.certified
-        if evidence.progressive is not None:
+        if sample is not None and not isinstance(sample, Sample):
             raise MissingEvidenceError(
-                f"The {self.method} needs losses of one fixed predictor, but progressive "
-                f"validation has recorded those of {evidence.n_predictors}, whose true errors "
-                f"differ and depend on earlier losses: it would be no bound. Use "
-                f"bound='progressive' (ProgressiveBound), or fit with protocol='holdout'."
+                f"The {self.method} needs losses of one fixed predictor on rows that had no part "
+                f"in making it, but the protocol {evidence.protocol!r} has recorded something "
+                f"else ({evidence.kind}): it would be no bound. Use bound='auto', or fit with "
+                f"protocol='holdout'."
             )
         if sample is None:
             raise MissingEvidenceError(

@@ -8,7 +8,7 @@ from typing import ClassVar, get_args
 
 from skbound.bounds._bound import Bound, losses_of
 from skbound.bounds._inversion import kl_inverse_upper, rounded_up
-from skbound.evidence import Evidence, Loss, Sample
+from skbound.evidence import Evidence, Loss, ProgressiveSample, Sample
 from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["ProgressiveBound"]
@@ -56,7 +56,7 @@ class ProgressiveBound(Bound):
     >>> guess = Sample(range(500, 600), [1] * 10 + [0] * 90)
     >>> blocks = ProgressiveSample(sample, [0] * 250 + [1] * 250, guess)
     >>> evidence = Evidence(
-    ...     protocol="progressive", n_fit=750, majority_share=0.5, progressive=blocks
+    ...     protocol="progressive", n_fit=750, majority_share=0.5, certified=blocks
     ... )
     >>> round(ProgressiveBound()(evidence, 0.05).value, 4)
     0.136
@@ -92,8 +92,8 @@ class ProgressiveBound(Bound):
             If the rows were not evaluated progressively, or the Brier loss is asked for and there
             are no probabilities.
         """
-        blocks = evidence.progressive
-        if blocks is None:
+        blocks = evidence.certified
+        if not isinstance(blocks, ProgressiveSample):
             raise MissingEvidenceError(
                 f"The {self.method} needs rows that were evaluated before they were trained on, "
                 f"but the protocol {evidence.protocol!r} has recorded none. Fit with "

@@ -26,6 +26,7 @@ from skbound._inputs import (
 from skbound._random_state import draw_seed, seed_unset
 from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._ensembles import ClassifierEnsemble
 from skbound.classifiers._mixtures import ClassifierMixture, aligned
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel
@@ -279,9 +280,9 @@ class _BlackBox(LabelledRows):
         super().__init__(X, y, weights)
         self.estimator, self.seed = estimator, seed
 
-    def fit(self, rows):
+    def fit(self, rows, *, seed=None):
         chosen = self.positions[rows]
-        model = seed_unset(clone(self.estimator), self.seed)
+        model = seed_unset(clone(self.estimator), self.seed if seed is None else seed)
         # A certified classifier inside would set rows aside a second time, for nothing.
         for part in [model, *model.get_params(deep=True).values()]:
             if isinstance(part, CertifiedMixin):
@@ -300,6 +301,20 @@ class _BlackBox(LabelledRows):
         if hasattr(fit.model, "predict_proba"):
             probabilities = aligned(fit.model, safe_indexing(self.X, chosen), self.classes)
         return self.sample(rows, predicted, probabilities)
+
+    def votes(self, fit, rows):
+        predicted = np.ravel(fit.model.predict(safe_indexing(self.X, self.positions[rows])))
+        return np.searchsorted(self.classes, predicted)
+
+    def probabilities(self, fit, rows):
+        return aligned(fit.model, safe_indexing(self.X, self.positions[rows]), self.classes)
+
+    def ensemble(self, fits, weights, how):
+        parts = tuple(fit.model for fit in fits)
+        return ClassifierEnsemble(parts, tuple(weights), how, self.classes)
+
+    def ensemble_losses(self, ensemble, rows):
+        return self.losses(FittedModel(ensemble, 0), rows)
 
     def mixture(self, fits, choice):
         return ClassifierMixture(tuple(fit.model for fit in fits), choice, self.classes)

@@ -10,13 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from skbound.bounds import (
-    Bound,
-    holdout_certificates,
-    no_certificate,
-    progressive_certificates,
-    resolve_bound,
-)
+from skbound.bounds import Bound, certificates, no_certificate, resolve_bound
 from skbound.estimates import certified_error_estimate
 from skbound.exceptions import SkboundWarning
 from skbound.protocols import resolve_protocol
@@ -110,9 +104,7 @@ class CertifiedMixin(FitHintMixin):
         """Every certificate of the fit, each alone at its level: computed when asked for."""
         if self.evidence_.n_certified == 0:
             return {}
-        if self.evidence_.progressive is not None:
-            return progressive_certificates(self.evidence_, self.certificate_.delta)
-        return holdout_certificates(self.evidence_, self.certificate_.delta)
+        return certificates(self.evidence_, self.certificate_.delta)
 
     def predict_log_proba(self, X):
         """Predict the logarithms of class probabilities.

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from skbound._sklearn_compat import safe_indexing
 from skbound.protocols import HashChoice
 
-__all__ = ["ClassifierMixture", "TransformerMixture"]
+__all__ = ["ClassifierMixture", "TransformerMixture", "aligned", "all_have"]
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,19 @@ class TransformerMixture:
         return logits
 
 
-def _all_have(method):
-    """Return a check that all parts have a method and agree on the classes."""
+def all_have(method):
+    """Return a check that all parts have a method.
+
+    Parameters
+    ----------
+    method : str
+        Its name.
+
+    Returns
+    -------
+    callable
+        Takes an object with ``parts``.
+    """
 
     def check(mixture):
         return all(hasattr(part, method) for part in mixture.parts)
@@ -59,7 +70,7 @@ def _all_have(method):
 
 
 def _all_score_all_classes(mixture):
-    return _all_have("decision_function")(mixture) and all(
+    return all_have("decision_function")(mixture) and all(
         len(part.classes_) == len(mixture.classes_) for part in mixture.parts
     )
 
@@ -97,7 +108,7 @@ class ClassifierMixture:
         """
         return self._by_part(X, lambda part, rows: np.ravel(part.predict(rows)))
 
-    @available_if(_all_have("predict_proba"))
+    @available_if(all_have("predict_proba"))
     def predict_proba(self, X):
         """Return the probabilities that each row's own part predicts.
 

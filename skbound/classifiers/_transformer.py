@@ -19,7 +19,6 @@ from skbound._inputs import check_columns, check_labels, check_weights, from_tor
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
-from skbound.classifiers._mixtures import TransformerMixture
 from skbound.classifiers._parameters import (
     check_callbacks,
     check_class_weight,
@@ -283,8 +282,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
             self.classes_ = learner.classes
-            self._mixture = fit.model if isinstance(fit.model, TransformerMixture) else None
-            last = fit.model if self._mixture is None else self._mixture.parts[-1]
+            single = isinstance(fit.model, FittedTransformer)
+            self._several = None if single else fit.model
+            last = fit.model if single else fit.model.parts[-1]
             self.net_, self.tokenizer_ = last.net, last.tokenizer
             self.history_, self.device_ = last.history, last.device
             self.n_iter_ = len(self.history_)
@@ -341,8 +341,8 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     def _logits(self, X):
         check_is_fitted(self)
         X = self._check_rows(X, reset=False)
-        if self._mixture is not None:
-            return self._mixture.logits(X)
+        if self._several is not None:
+            return self._several.logits(X)
         model = FittedTransformer(
             self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ import torch
 from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.data import TensorDataset
 
 from skbound._nn._transformer import build_transformer
 from skbound._training._inference import block_rows, logits_in_blocks
 from skbound._training._net import TrainingPlan, train
 from skbound._training._threads import torch_threads
+from skbound.classifiers._ensembles import TransformerEnsemble
 from skbound.classifiers._mixtures import TransformerMixture
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel
@@ -107,13 +110,21 @@ class TransformerLearner(LabelledRows):
         super().__init__(X, y, weights)
         self.params, self.tokenizer, self.seed = params, tokenizer, seed
 
-    def fit(self, rows):
+    def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
         """Train a net on `rows`.
 
         Parameters
         ----------
         rows : ndarray of int
             Which rows.
+        seed : int or None, default=None
+            Of the initial weights, the order of rows and dropout; None takes the learner's own.
+        start : FittedModel or None, default=None
+            Whose weights and tokenizer to go on with; None starts afresh.
+        effort : float, default=1.0
+            Share of ``max_epochs`` to train; at least one epoch.
+        pull : float, default=0.0
+            ``pull / 2`` times the squared distance from the initial weights is added to the loss.
 
         Returns
         -------
@@ -125,24 +136,31 @@ class TransformerLearner(LabelledRows):
         if self.params.early_stopping:
             rows, validation_rows = self._set_aside(rows)
         weights = self._weights(rows)
-        tokenizer = clone(self.tokenizer)
-        tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
+        seed = self.seed if seed is None else seed
+        if start is None:
+            tokenizer = clone(self.tokenizer)
+            tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
+        else:
+            tokenizer = start.model.tokenizer
         n_classes = len(self.classes)
         net, history = None, []
         if n_classes > 1:
             p = self.params
             with torch_threads(p.n_threads):
-                module = build_transformer(
-                    tokenizer.embedding,
-                    seed=self.seed,
-                    dtype=getattr(torch, p.dtype),
-                    n_classes=n_classes,
-                    width=p.width,
-                    depth=p.depth,
-                    n_heads=p.n_heads,
-                    dropout=p.dropout,
-                    pooling=p.pooling,
-                )
+                if start is None:
+                    module = build_transformer(
+                        tokenizer.embedding,
+                        seed=seed,
+                        dtype=getattr(torch, p.dtype),
+                        n_classes=n_classes,
+                        width=p.width,
+                        depth=p.depth,
+                        n_heads=p.n_heads,
+                        dropout=p.dropout,
+                        pooling=p.pooling,
+                    )
+                else:
+                    module = copy.deepcopy(start.model.net.module_)
                 validation = None
                 if len(validation_rows):
                     of_validation = self._weights(validation_rows)
@@ -151,8 +169,8 @@ class TransformerLearner(LabelledRows):
                     module,
                     self._tensors(tokenizer, rows, weights, device),
                     validation,
-                    self._plan(len(rows), device),
-                    seed=self.seed,
+                    self._plan(len(rows), device, effort=effort, pull=pull),
+                    seed=seed,
                     n_classes=n_classes,
                 )
         model = FittedTransformer(net, tokenizer, history, device, n_classes)
@@ -176,6 +194,121 @@ class TransformerLearner(LabelledRows):
         logits = fit.model.logits(self.X[self.positions[rows]])
         predicted = self.classes[logits.argmax(axis=1)]
         return self.sample(rows, predicted, softmax(logits, axis=1))
+
+    def probabilities(self, fit, rows):
+        """Return predicted probabilities.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From `fit`.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in `classes`.
+        """
+        return softmax(fit.model.logits(self.X[self.positions[rows]]), axis=1)
+
+    def votes(self, fit, rows):
+        """Return the number of the predicted class of each row.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From `fit`.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of int of shape (n_samples,)
+            Positions in `classes`.
+        """
+        return fit.model.logits(self.X[self.positions[rows]]).argmax(axis=1)
+
+    def parameters(self, fit):
+        """Return all trained numbers of a net, in the order of its parameters.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,), float64
+            Empty for a single class.
+        """
+        if fit.model.net is None:
+            return np.empty(0)
+        vector = parameters_to_vector(fit.model.net.module_.parameters())
+        return vector.detach().to("cpu", torch.float64).numpy()
+
+    def with_parameters(self, fit, weights):
+        """Return a net with other weights.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From `fit`; not changed.
+        weights : ndarray of shape (n_weights,)
+            In the order of `parameters`; rounded to the net's own precision.
+
+        Returns
+        -------
+        FittedModel
+            Otherwise the same.
+        """
+        net = fit.model.net
+        if net is None:
+            return fit
+        module = copy.deepcopy(net.module_)
+        first = next(module.parameters())
+        vector = torch.as_tensor(weights).to(first.device, first.dtype)
+        vector_to_parameters(vector, module.parameters())
+        # Not copy.copy, which would write the whole net into bytes and back.
+        other = object.__new__(type(net))
+        vars(other).update(vars(net), module_=module)
+        return replace(fit, model=replace(fit.model, net=other))
+
+    def ensemble(self, fits, weights, how):
+        """Let several fitted nets answer together.
+
+        Parameters
+        ----------
+        fits : sequence of FittedModel
+            From `fit`.
+        weights : sequence of float
+            Of sum 1.
+        how : {"average", "majority"}
+            Average probabilities or count votes.
+
+        Returns
+        -------
+        TransformerEnsemble
+            With a ``logits`` method.
+        """
+        return TransformerEnsemble(tuple(fit.model for fit in fits), tuple(weights), how)
+
+    def ensemble_losses(self, ensemble, rows):
+        """Return the losses of several nets that answer together.
+
+        Parameters
+        ----------
+        ensemble : TransformerEnsemble
+            From `ensemble`.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        Sample
+            Of what ``predict`` and ``predict_proba`` would return.
+        """
+        return self.losses(FittedModel(ensemble, 0), rows)
 
     def mixture(self, fits, choice):
         """Let several fitted nets share the rows.
@@ -229,13 +362,13 @@ class TransformerLearner(LabelledRows):
         labels = torch.as_tensor(self.codes[rows]).to(device)
         return TensorDataset(X, labels, torch.as_tensor(weights).to(device, dtype))
 
-    def _plan(self, n_rows, device):
+    def _plan(self, n_rows, device, *, effort, pull):
         p = self.params
         batch_size = p.batch_size
         if batch_size == "auto":
             batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 32)), 6, 9))
         return TrainingPlan(
-            max_epochs=p.max_epochs,
+            max_epochs=max(1, round(effort * p.max_epochs)),
             batch_size=batch_size,
             lr=p.lr,
             optimizer=p.optimizer,
@@ -246,6 +379,7 @@ class TransformerLearner(LabelledRows):
             callbacks=tuple(p.callbacks),
             device=device,
             verbose=p.verbose,
+            pull=pull,
         )
 
     def _device(self):

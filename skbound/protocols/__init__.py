@@ -4,18 +4,32 @@ from typing import Any
 
 from skbound.protocols._all_rows import AllRows
 from skbound.protocols._holdout import Holdout
-from skbound.protocols._learner import FittedModel, Learner, MixtureLearner
+from skbound.protocols._learner import (
+    EnsembleLearner,
+    EnsembleRule,
+    FittedModel,
+    Learner,
+    MixtureLearner,
+    WarmLearner,
+    WeightLearner,
+    require,
+)
 from skbound.protocols._mixture import HashChoice
 from skbound.protocols._progressive import Progressive
 
 __all__ = [
     "AllRows",
+    "EnsembleLearner",
+    "EnsembleRule",
     "FittedModel",
     "HashChoice",
     "Holdout",
     "Learner",
     "MixtureLearner",
     "Progressive",
+    "WarmLearner",
+    "WeightLearner",
+    "require",
     "resolve_protocol",
 ]
 
@@ -27,8 +41,8 @@ def resolve_protocol(protocol: Any) -> Any:
 
     Parameters
     ----------
-    protocol : "holdout", "progressive", None or object with a ``run(learner, seed)`` method
-        None stands for `AllRows`.
+    protocol : str, None or object with a ``run(learner, seed)`` method
+        "holdout" or "progressive"; None stands for `AllRows`.
 
     Returns
     -------
@@ -47,13 +61,13 @@ def resolve_protocol(protocol: Any) -> Any:
     if isinstance(protocol, str):
         if protocol not in _BY_NAME:
             raise ValueError(
-                f"protocol must be 'holdout', 'progressive', None or a protocol object, got "
+                f"protocol must be one of {list(_BY_NAME)}, None or a protocol object, got "
                 f"{protocol!r}."
             )
         return _BY_NAME[protocol]()
     if isinstance(protocol, type) or not hasattr(protocol, "run"):
         raise TypeError(
-            f"protocol must be 'holdout', 'progressive', None or an object with a "
+            f"protocol must be one of {list(_BY_NAME)}, None or an object with a "
             f"run(learner, seed) method, got {protocol!r}."
         )
     return protocol

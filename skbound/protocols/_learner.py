@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,19 @@ from numpy.typing import NDArray
 from skbound.evidence import Sample
 from skbound.protocols._mixture import HashChoice
 
-__all__ = ["FittedModel", "Learner", "MixtureLearner"]
+__all__ = [
+    "EnsembleLearner",
+    "EnsembleRule",
+    "FittedModel",
+    "Learner",
+    "MixtureLearner",
+    "WarmLearner",
+    "WeightLearner",
+    "require",
+]
 
 Rows = NDArray[np.intp]
+EnsembleRule = Literal["average", "majority"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +56,11 @@ class Learner(Protocol):
     n_samples: int
     assumptions: tuple[str, ...]
 
-    def fit(self, rows: Rows) -> FittedModel:
-        """Train a fresh predictor on `rows` and on nothing else."""
+    def fit(self, rows: Rows, *, seed: int | None = None) -> FittedModel:
+        """Train a fresh predictor on `rows` and on nothing else.
+
+        The same rows and seed give the same predictor; None stands for the learner's own seed.
+        """
         ...
 
     def losses(self, fit: FittedModel, rows: Rows) -> Sample:
@@ -56,6 +69,60 @@ class Learner(Protocol):
 
     def majority_share(self, rows: Rows) -> float:
         """Return the share of the most frequent class among `rows`."""
+        ...
+
+
+class EnsembleLearner(Learner, Protocol):
+    """A learner whose fits can answer together."""
+
+    def probabilities(self, fit: FittedModel, rows: Rows) -> NDArray[np.float64]:
+        """Return predicted probabilities of `rows`, one column per class."""
+        ...
+
+    def votes(self, fit: FittedModel, rows: Rows) -> NDArray[np.intp]:
+        """Return the number of the predicted class of each row."""
+        ...
+
+    def ensemble(
+        self, fits: Sequence[FittedModel], weights: Sequence[float], how: EnsembleRule
+    ) -> Any:
+        """Return the predictor that averages probabilities, or counts votes, with weights."""
+        ...
+
+    def ensemble_losses(self, ensemble: Any, rows: Rows) -> Sample:
+        """Return the losses of such a predictor on `rows`."""
+        ...
+
+
+class WarmLearner(Learner, Protocol):
+    """A learner that can go on from an earlier fit."""
+
+    def fit(
+        self,
+        rows: Rows,
+        *,
+        seed: int | None = None,
+        start: FittedModel | None = None,
+        effort: float = 1.0,
+        pull: float = 0.0,
+    ) -> FittedModel:
+        """Train on `rows`, from the weights of `start` and with its scaling.
+
+        `effort` is the share of the full number of epochs. `pull` adds ``pull / 2`` times the
+        squared distance from the weights of `start` to the mean loss.
+        """
+        ...
+
+
+class WeightLearner(WarmLearner, Protocol):
+    """A learner whose predictors are given by a vector of weights."""
+
+    def parameters(self, fit: FittedModel) -> NDArray[np.float64]:
+        """Return all trained numbers of a fit, in a fixed order."""
+        ...
+
+    def with_parameters(self, fit: FittedModel, weights: NDArray[np.float64]) -> FittedModel:
+        """Return the predictor that differs from `fit` in its weights only."""
         ...
 
 
@@ -69,3 +136,29 @@ class MixtureLearner(Learner, Protocol):
     def mixture(self, fits: Sequence[FittedModel], choice: HashChoice) -> Any:
         """Return the predictor in which the fit ``choice(X)[i]`` answers for row ``i`` of X."""
         ...
+
+
+def require(learner: Any, methods: Sequence[str], protocol: str) -> None:
+    """Refuse a learner that cannot do what a protocol needs, before anything is trained.
+
+    Parameters
+    ----------
+    learner : object
+        Data and classifier.
+    methods : sequence of str
+        Names of the methods that the protocol calls.
+    protocol : str
+        Name of the protocol, for the message.
+
+    Raises
+    ------
+    TypeError
+        If a method is missing.
+    """
+    missing = [name for name in methods if not hasattr(learner, name)]
+    if missing:
+        raise TypeError(
+            f"protocol={protocol!r} needs a classifier that reveals {' and '.join(missing)}, as "
+            f"TransformerClassifier does; this one does not. Use protocol='holdout', "
+            f"'progressive', 'cross_fit' or 'compression', which ask for predictions only."
+        )

@@ -74,7 +74,7 @@ class Progressive(BaseEstimator):
         numbers, losses = np.arange(100), np.zeros(100)
         sample, guess = Sample(numbers, losses, losses), Sample(numbers + 100, losses, losses)
         blocks = ProgressiveSample(sample, numbers // 50, guess)
-        return Evidence(protocol="progressive", n_fit=250, majority_share=0.5, progressive=blocks)
+        return Evidence(protocol="progressive", n_fit=250, majority_share=0.5, certified=blocks)
 
     def cuts(self, n_samples: int) -> list[int]:
         """Return where the parts end.
@@ -157,7 +157,7 @@ class Progressive(BaseEstimator):
             n_fit=fits[-1].n_fit,
             n_validation=fits[-1].n_validation,
             majority_share=learner.majority_share(first_part),
-            progressive=blocks,
+            certified=blocks,
             assumptions=(_IID, _ORDER, _MIXTURE, _DISTINCT, *learner.assumptions, _OUTSIDE),
         )
         mixture = learner.mixture(fits, choice)

@@ -19,7 +19,7 @@ from skbound.bounds import (
     HoeffdingBound,
     HoldoutBound,
     KLBound,
-    holdout_certificates,
+    certificates,
     kl_inverse_upper,
     no_certificate,
 )
@@ -249,14 +249,14 @@ def test_constructors_refuse_what_cannot_hold():
         BestOf((KLBound(), BestOf((KLBound("brier"),))))
 
 
-def test_holdout_certificates_are_each_alone_at_delta():
+def test_certificates_are_each_alone_at_delta():
     losses = checks.typical_losses(KLBound("brier"))
-    certificates = holdout_certificates(checks.make_evidence(losses >= 0.5, losses), 0.05)
+    found = certificates(checks.make_evidence(losses >= 0.5, losses), 0.05)
     brier = ["brier_kl", "brier_hoeffding", "brier_empirical_bernstein", "brier_betting"]
-    assert list(certificates) == [*HOLDOUT_BOUNDS, *brier]
-    assert {c.delta for c in certificates.values()} == {0.05}
-    assert {key for key, c in certificates.items() if c.loss == "brier"} == set(brier)
-    without = holdout_certificates(checks.make_evidence(np.zeros(100)), 0.05)
+    assert list(found) == [*HOLDOUT_BOUNDS, *brier]
+    assert {c.delta for c in found.values()} == {0.05}
+    assert {key for key, c in found.items() if c.loss == "brier"} == set(brier)
+    without = certificates(checks.make_evidence(np.zeros(100)), 0.05)
     assert list(without) == list(HOLDOUT_BOUNDS)
     assert all(bound.key == key for key, bound in HOLDOUT_BOUNDS.items())
 

@@ -12,11 +12,9 @@ from skbound.bounds import (
     BestOf,
     BettingBound,
     BinomialBound,
-    KLBound,
     ProgressiveBound,
-    holdout_certificates,
+    certificates,
     kl_inverse_upper,
-    progressive_certificates,
     resolve_bound,
 )
 from skbound.bounds._holdout import _interleaved
@@ -42,7 +40,7 @@ def make_evidence(zero_one, guess=(5, 100), n_blocks=2, brier=None, **settings):
         Sample(np.arange(guess[1]), guessed, None if brier is None else guessed),
     )
     settings = {"protocol": "progressive", "n_fit": 300, "majority_share": 0.5} | settings
-    return Evidence(progressive=blocks, **settings)
+    return Evidence(certified=blocks, **settings)
 
 
 def value(k, n, delta, guess=(5, 100), bound=BOUND, **settings):
@@ -102,10 +100,10 @@ def test_order_blocks_and_pickles_do_not_change_the_value():
 
 def test_brier_losses_that_are_errors_give_the_same_value():
     evidence = make_evidence(losses_of(12, 200), brier=losses_of(12, 200))
-    certificates = progressive_certificates(evidence, 0.05)
-    assert list(certificates) == ["progressive", "brier_progressive"]
-    assert certificates["brier_progressive"].value == certificates["progressive"].value
-    assert certificates["brier_progressive"].loss == "brier"
+    found = certificates(evidence, 0.05)
+    assert list(found) == ["progressive", "brier_progressive"]
+    assert found["brier_progressive"].value == found["progressive"].value
+    assert found["brier_progressive"].loss == "brier"
     with pytest.raises(MissingEvidenceError, match="Use a classifier with predict_proba"):
         ProgressiveBound("brier")(make_evidence(losses_of(12, 200)), 0.05)
 
@@ -116,12 +114,10 @@ BRIER = [type(b)("brier") for key, b in HOLDOUT_BOUNDS.items() if key not in ("b
 @pytest.mark.parametrize("bound", [*HOLDOUT_BOUNDS.values(), *BRIER], ids=repr)
 def test_bounds_of_a_holdout_refuse(bound):
     evidence = make_evidence(losses_of(12, 200), brier=losses_of(12, 200))
-    with pytest.raises(MissingEvidenceError, match=r"of one fixed .* bound='progressive'"):
+    with pytest.raises(MissingEvidenceError, match=r"of one fixed .* bound='auto'"):
         bound(evidence, 0.05)
-    with pytest.raises(MissingEvidenceError, match="ProgressiveBound"):
+    with pytest.raises(MissingEvidenceError, match="one fixed"):
         BestOf((ProgressiveBound(bound.loss), bound))(evidence, 0.05)
-    with pytest.raises(MissingEvidenceError):
-        holdout_certificates(evidence, 0.05)
 
 
 def test_it_refuses_a_holdout_and_unknown_losses():
@@ -133,9 +129,12 @@ def test_it_refuses_a_holdout_and_unknown_losses():
 
 def test_auto_is_the_bound_of_the_protocol():
     progressive, holdout = make_evidence(np.zeros(9)), checks.make_evidence(np.zeros(9))
-    assert resolve_bound("auto", progressive) == resolve_bound("progressive") == BOUND
+    assert resolve_bound("auto", progressive) == BOUND
+    assert resolve_bound("progressive", progressive) == BOUND
     assert resolve_bound("auto", holdout) == resolve_bound("auto") == BinomialBound()
-    assert resolve_bound("kl", progressive) == KLBound()
+    for name, evidence in (("kl", progressive), ("progressive", holdout)):
+        with pytest.raises(MissingEvidenceError, match="Use bound='auto' or one of"):
+            resolve_bound(name, evidence)
 
 
 # Coverage. The guesses come from 60 rows with the risk of the first predictor.
@@ -208,7 +207,7 @@ class BestConstantAfterwards(ProgressiveBound):
     """Mutant: the constant is chosen to make the bound as small as the evaluated rows allow."""
 
     def terms(self, evidence, delta):
-        sample = evidence.progressive.sample
+        sample = evidence.certified.sample
         upper = kl_inverse_upper(sample.error, -math.log(delta) / sample.n_samples)
         return {"empirical_loss": sample.error, "confidence": upper - sample.error}
 
@@ -217,9 +216,9 @@ class ConstantFromEvaluatedRows(ProgressiveBound):
     """Mutant: the evaluated rows stand in for the guess."""
 
     def terms(self, evidence, delta):
-        blocks = evidence.progressive
+        blocks = evidence.certified
         return super().terms(
-            replace(evidence, progressive=replace(blocks, guess=blocks.sample)), delta
+            replace(evidence, certified=replace(blocks, guess=blocks.sample)), delta
         )
 
 

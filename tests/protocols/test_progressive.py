@@ -35,7 +35,7 @@ every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 
 
 def parts_of(model):
-    return (model._mixture if isinstance(model, TransformerClassifier) else model.estimator_).parts
+    return (model._several if isinstance(model, TransformerClassifier) else model.estimator_).parts
 
 
 def scores_of(part, X):
@@ -43,14 +43,14 @@ def scores_of(part, X):
 
 
 def rows_of(model, block):
-    blocks = model.evidence_.progressive
+    blocks = model.evidence_.certified
     return blocks.sample.rows[blocks.blocks == block]
 
 
 def check_later_rows_change_nothing(model, X, y):
     """Other rows in a block and after it leave alone what was trained and scored before."""
     first = clone(model).fit(X, y)
-    blocks = first.evidence_.progressive
+    blocks = first.evidence_.certified
     later = np.concatenate([rows_of(first, b) for b in range(1, blocks.n_blocks)])
     rng = np.random.default_rng(1)
     X_other, y_other = X.copy(), y.copy()
@@ -59,7 +59,7 @@ def check_later_rows_change_nothing(model, X, y):
     second = clone(model).fit(X_other, y_other)
     for part, other in zip(parts_of(first)[:2], parts_of(second)[:2], strict=True):
         assert np.array_equal(scores_of(part, X), scores_of(other, X))
-    others = second.evidence_.progressive
+    others = second.evidence_.certified
     assert np.array_equal(others.guess.zero_one, blocks.guess.zero_one)
     n_first = (blocks.blocks == 0).sum()
     assert np.array_equal(others.sample.rows, blocks.sample.rows)
@@ -70,18 +70,18 @@ def check_losses_are_those_of_the_block(model, X, y):
     """Each row was scored by the part of its block, and predict uses the parts and no other."""
     model = clone(model).fit(X, y)
     parts, proba = parts_of(model), model.predict_proba(X)
-    sample = model.evidence_.progressive.sample
+    sample = model.evidence_.certified.sample
     matches = []
     for number, part in enumerate(parts):
         rows = rows_of(model, number)
         predicted = scores_of(part, X[rows]).argmax(axis=1)
-        losses = sample.zero_one[model.evidence_.progressive.blocks == number]
+        losses = sample.zero_one[model.evidence_.certified.blocks == number]
         assert np.array_equal(losses, model.classes_[predicted] != y[rows])
         own = scores_of(part, X)
         matches.append(proba.argmax(axis=1) == own.argmax(axis=1))
     assert np.any(matches, axis=0).all()
-    sizes = np.bincount(model.evidence_.progressive.blocks)
-    chosen = (model._mixture if hasattr(model, "net_") else model.estimator_).choice
+    sizes = np.bincount(model.evidence_.certified.blocks)
+    chosen = (model._several if hasattr(model, "net_") else model.estimator_).choice
     assert chosen.weights == tuple(sizes)
     shares = np.bincount(chosen(X), minlength=len(parts)) / len(X)
     assert np.abs(shares - sizes / sizes.sum()).max() < 4.0 * np.sqrt(0.25 / len(X))
@@ -170,9 +170,9 @@ def test_bounds_of_a_holdout_are_refused_and_leave_the_estimator_alone():
         "progressive",
         ["progressive", "brier_progressive"],
     )
-    with pytest.raises(MissingEvidenceError, match="bound='progressive'"):
+    with pytest.raises(MissingEvidenceError, match="progressive"):
         certify(fitted, "binomial")
-    with pytest.raises(MissingEvidenceError, match="bound='progressive'"):
+    with pytest.raises(MissingEvidenceError, match="progressive"):
         fitted.set_params(bound="kl").fit(X, y)
     assert fitted.certificate_ is before
     with pytest.raises(MissingEvidenceError, match="protocol='progressive'"):
@@ -183,7 +183,7 @@ def test_bounds_of_a_holdout_are_refused_before_training(monkeypatch):
     X, y = many_classes(n_classes=3)
     monkeypatch.setattr(Progressive, "run", None)
     for model in (TINY, MODELS["pipeline"]):
-        with pytest.raises(MissingEvidenceError, match="bound='progressive'"):
+        with pytest.raises(MissingEvidenceError, match="progressive"):
             clone(model).set_params(bound="best").fit(X, y)
 
 
@@ -232,7 +232,7 @@ def test_search_pays_for_its_candidates():
         assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12)
     assert search.best_bound_ == search.certificate_.value == min(search.cv_results_["bound"])
     assert search.certificate_.n_candidates == 2
-    rows = [e.evidence_.progressive.sample.rows for e in search.estimators_]
+    rows = [e.evidence_.certified.sample.rows for e in search.estimators_]
     assert np.array_equal(*rows)
     assert np.isfinite(search.cv_results_["certified_error"]).all()
 
@@ -240,7 +240,7 @@ def test_search_pays_for_its_candidates():
 def test_estimate_is_the_mean_over_the_blocks():
     X, y = many_classes(n_samples=300, n_classes=3)
     fitted = clone(MODELS["pipeline"]).fit(X, y)
-    assert float(fitted.predicted_error_) == fitted.evidence_.progressive.sample.error
+    assert float(fitted.predicted_error_) == fitted.evidence_.certified.sample.error
     assert "over 4 predictors" in fitted.predicted_error_.method
 
 

@@ -1,0 +1,148 @@
+"""Which bounds apply to which kind of evidence, and under which names."""
+
+from __future__ import annotations
+
+from skbound.bounds._best import BestOf
+from skbound.bounds._bound import Bound
+from skbound.bounds._certificate import Certificate
+from skbound.bounds._holdout import (
+    BettingBound,
+    BinomialBound,
+    EmpiricalBernsteinBound,
+    HoeffdingBound,
+    KLBound,
+)
+from skbound.bounds._progressive import ProgressiveBound
+from skbound.evidence import Evidence
+from skbound.exceptions import MissingEvidenceError
+
+__all__ = ["BOUNDS", "HOLDOUT_BOUNDS", "certificates", "resolve_bound"]
+
+# For 0-1 losses kl, Hoeffding and empirical Bernstein are non-decreasing functions of the error
+# count, and none of those beats the exact binomial tail at the same delta. So "best" gives them no
+# share.
+HOLDOUT_BOUNDS: dict[str, Bound] = {
+    "binomial": BinomialBound(),
+    "kl": KLBound(),
+    "hoeffding": HoeffdingBound(),
+    "empirical_bernstein": EmpiricalBernsteinBound(),
+    "betting": BettingBound(),
+    "best": BestOf((BinomialBound(), BettingBound())),
+}
+
+# By kind of evidence, then by the name that a user gives. The first of each is "auto".
+BOUNDS: dict[str, dict[str, Bound]] = {
+    "holdout": HOLDOUT_BOUNDS,
+    "progressive": {"progressive": ProgressiveBound()},
+}
+
+_BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
+    "holdout": (
+        KLBound("brier"),
+        HoeffdingBound("brier"),
+        EmpiricalBernsteinBound("brier"),
+        BettingBound("brier"),
+    ),
+    "progressive": (ProgressiveBound("brier"),),
+}
+
+
+def certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, Certificate]:
+    """Compute every certificate that applies, each alone at `delta`.
+
+    They do not hold all at once at this level: the smallest of them is not a certificate at
+    `delta`. Use `BestOf` for that.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        With certified rows.
+    delta : float, default=0.05
+        Probability with which each may fail, in (0, 1).
+
+    Returns
+    -------
+    dict of str to Certificate
+        For the error of ``predict`` by name of the bound; for half the Brier score, where there
+        are probabilities, by ``"brier_"`` and the name.
+
+    Raises
+    ------
+    MissingEvidenceError
+        If no rows were certified.
+
+    Examples
+    --------
+    >>> from skbound.evidence import Evidence, Sample
+    >>> sample = Sample(range(100), [1] * 5 + [0] * 95)
+    >>> evidence = Evidence(protocol="holdout", n_fit=400, majority_share=0.5, certified=sample)
+    >>> round(certificates(evidence, 0.05)["binomial"].value, 6)
+    0.102253
+    """
+    if evidence.certified is None:
+        raise MissingEvidenceError(
+            f"Certificates need certified rows, but the fit set none aside"
+            f"{f' ({evidence.reason})' if evidence.reason else ''}. Fit with a protocol that "
+            f"does, for example protocol='holdout'."
+        )
+    found = {name: bound(evidence, delta) for name, bound in BOUNDS[evidence.kind].items()}
+    sample = evidence.evaluated
+    if sample is not None and sample.brier is not None:
+        smooth = _BRIER_BOUNDS.get(evidence.kind, ())
+        found |= {f"brier_{bound.key}": bound(evidence, delta) for bound in smooth}
+    return found
+
+
+def resolve_bound(bound: str | Bound, evidence: Evidence | None = None) -> Bound:
+    """Return the bound object that a parameter value stands for.
+
+    Parameters
+    ----------
+    bound : str or Bound
+        A name is looked up among the bounds for this kind of evidence; "auto" is the first of
+        them, for example the exact binomial tail for a hold-out.
+    evidence : Evidence or None, default=None
+        What the name is resolved for; None stands for a hold-out.
+
+    Returns
+    -------
+    Bound
+        On the error of ``predict``.
+
+    Raises
+    ------
+    ValueError
+        If the name is unknown or the bound is about another loss.
+    MissingEvidenceError
+        If the name is that of a bound for another kind of evidence.
+    TypeError
+        If it is neither a name nor a Bound.
+    """
+    kind = "holdout" if evidence is None or evidence.certified is None else evidence.kind
+    names = BOUNDS[kind]
+    if isinstance(bound, str):
+        if bound == "auto":
+            return next(iter(names.values()))
+        if bound in names:
+            return names[bound]
+        homes = [home for home in BOUNDS if bound in BOUNDS[home]]
+        if homes:
+            raise MissingEvidenceError(
+                f"bound={bound!r} needs what a protocol of kind {' or '.join(homes)} leaves "
+                f"behind, but this one leaves {kind} evidence. Use bound='auto' or one of "
+                f"{list(names)}."
+            )
+        raise ValueError(
+            f"bound must be one of {['auto', *names]} or a Bound object, got {bound!r}."
+        )
+    if not isinstance(bound, Bound):
+        raise TypeError(
+            f"bound must be one of {['auto', *names]} or a Bound object, got {bound!r}."
+        )
+    if bound.loss != "zero_one":
+        raise ValueError(
+            f"generalization_bound_ is about the error of predict, got a bound on the "
+            f"{bound.loss!r} loss. Those certificates are in bounds_, for example "
+            f"bounds_['brier_kl']."
+        )
+    return bound
