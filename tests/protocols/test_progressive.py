@@ -175,7 +175,7 @@ def test_bounds_of_a_holdout_are_refused_and_leave_the_estimator_alone():
     with pytest.raises(MissingEvidenceError, match="progressive"):
         fitted.set_params(bound="kl").fit(X, y)
     assert fitted.certificate_ is before
-    with pytest.raises(MissingEvidenceError, match="protocol='progressive'"):
+    with pytest.raises(MissingEvidenceError, match="of kind progressive"):
         fitted.set_params(bound="progressive", protocol="holdout").fit(X, y)
 
 
