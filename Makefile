@@ -20,17 +20,18 @@ STAMP := $(VENV)/.installed-$(DEPS)
 # Goals share $(VENV): under "make -j" they would install into it at the same time.
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs clean
+.PHONY: help demo test audit lint docs clean
 
 help:
 	@echo 'make demo   run the demonstration'
 	@echo 'make test   run the tests'
+	@echo 'make audit  check certificates against exact risks over 400 refits each'
 	@echo 'make lint   check style and types'
 	@echo 'make docs   build the documentation into docs/_build/html'
 	@echo 'make clean  remove what these wrote, except $(VENV)'
 
 # Threads cost more than they give at the sizes used here.
-demo test: export OMP_NUM_THREADS ?= 1
+demo test audit: export OMP_NUM_THREADS ?= 1
 test: export SCIPY_ARRAY_API := 1
 
 demo: $(STAMP)-test
@@ -38,6 +39,9 @@ demo: $(STAMP)-test
 
 test: $(STAMP)-test
 	$(RUN) pytest -q $(PYTEST_ARGS)
+
+audit: $(STAMP)-test
+	SKBOUND_REFITS=400 $(RUN) pytest -q tests/test_refits.py $(PYTEST_ARGS)
 
 lint: $(STAMP)-lint
 	$(RUN) ruff check

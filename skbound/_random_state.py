@@ -24,7 +24,7 @@ def draw_seed(random_state: int | np.random.RandomState | None) -> int:
     return int(check_random_state(random_state).randint(2**31 - 1))
 
 
-def seed_unset(estimator, seed):
+def seed_unset(estimator, seed, *, every=False):
     """Set every ``random_state`` parameter that is None, at any depth, to `seed`.
 
     Parameters
@@ -33,6 +33,8 @@ def seed_unset(estimator, seed):
         Changed in place.
     seed : int
         New value.
+    every : bool, default=False
+        Whether to set those that are not None as well.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def seed_unset(estimator, seed):
     unset = {
         name: seed
         for name, value in estimator.get_params(deep=True).items()
-        if value is None
+        if (every or value is None)
         and (name == "random_state" or name.endswith("__random_state"))
         and not name.endswith("protocol__random_state")
     }

@@ -282,7 +282,8 @@ class _BlackBox(LabelledRows):
 
     def fit(self, rows, *, seed=None):
         chosen = self.positions[rows]
-        model = seed_unset(clone(self.estimator), self.seed if seed is None else seed)
+        model = clone(self.estimator)
+        model = seed_unset(model, self.seed if seed is None else seed, every=seed is not None)
         # A certified classifier inside would set rows aside a second time, for nothing.
         for part in [model, *model.get_params(deep=True).values()]:
             if isinstance(part, CertifiedMixin):
@@ -313,8 +314,9 @@ class _BlackBox(LabelledRows):
         parts = tuple(fit.model for fit in fits)
         return ClassifierEnsemble(parts, tuple(weights), how, self.classes)
 
-    def ensemble_losses(self, ensemble, rows):
-        return self.losses(FittedModel(ensemble, 0), rows)
+    def ensemble_rule(self, fits):
+        smooth = all(hasattr(fit.model, "predict_proba") for fit in fits)
+        return "average" if smooth else "majority"
 
     def mixture(self, fits, choice):
         return ClassifierMixture(tuple(fit.model for fit in fits), choice, self.classes)

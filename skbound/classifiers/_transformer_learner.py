@@ -293,22 +293,20 @@ class TransformerLearner(LabelledRows):
         """
         return TransformerEnsemble(tuple(fit.model for fit in fits), tuple(weights), how)
 
-    def ensemble_losses(self, ensemble, rows):
-        """Return the losses of several nets that answer together.
+    def ensemble_rule(self, fits):
+        """Return how several nets answer together.
 
         Parameters
         ----------
-        ensemble : TransformerEnsemble
-            From `ensemble`.
-        rows : ndarray of int
-            Which rows.
+        fits : sequence of FittedModel
+            From `fit`.
 
         Returns
         -------
-        Sample
-            Of what ``predict`` and ``predict_proba`` would return.
+        "average"
+            Every net has probabilities.
         """
-        return self.losses(FittedModel(ensemble, 0), rows)
+        return "average"
 
     def mixture(self, fits, choice):
         """Let several fitted nets share the rows.

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import Literal
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, Sample
-from skbound.protocols._learner import FittedModel, Learner
+from skbound.protocols._learner import FittedModel, Learner, require
 
 __all__ = ["Holdout"]
 
 _MIN_ROWS = 100
 _MAX_CERTIFIED = 10_000
+_SHARE, _SHARE_OF_ENSEMBLE = 0.2, 0.4
 
 
 class Holdout(BaseEstimator):
@@ -25,13 +28,22 @@ class Holdout(BaseEstimator):
     Parameters
     ----------
     fraction : float or "auto", default="auto"
-        Share of the rows to certify on. "auto" takes a fifth, at most 10,000 rows, and none below
-        100 rows.
+        Share of the rows to certify on. "auto" takes a fifth (two fifths with several members), at
+        most 10,000 rows, and none below 100 rows.
+    n_members : int, default=1
+        Train so many predictors, which differ in their seed only, and let ``predict`` average
+        their probabilities, or count their votes where they have none.
+    n_jobs : int or None, default=None
+        Members to train at once, by joblib. The answer does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Chooses the certified rows; None derives it from the classifier's ``random_state``.
 
     Notes
     -----
+    An ensemble errs less often than its members, about as much less as a third more rows to train
+    on would bring. Spent on certified rows instead, that makes the certificate tighter at an equal
+    true error: see the table of measurements in the documentation.
+
     The certified rows depend on the number of rows and the seed only. They are not stratified:
     fixing the class counts would tie their losses together, and the binomial tail would no longer
     apply.
@@ -40,9 +52,13 @@ class Holdout(BaseEstimator):
     def __init__(
         self,
         fraction: float | Literal["auto"] = "auto",
+        n_members: int = 1,
+        n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.fraction = fraction
+        self.n_members = n_members
+        self.n_jobs = n_jobs
         self.random_state = random_state
 
     @property
@@ -75,7 +91,8 @@ class Holdout(BaseEstimator):
                 raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
             if n_samples < _MIN_ROWS:
                 return 0
-            return min(round(n_samples / 5), _MAX_CERTIFIED)
+            share = _SHARE if self.n_members == 1 else _SHARE_OF_ENSEMBLE
+            return min(round(n_samples * share), _MAX_CERTIFIED)
         if not isinstance(self.fraction, Real) or not 0.0 < self.fraction < 1.0:
             raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
         n_certified = round(n_samples * self.fraction)
@@ -124,13 +141,16 @@ class Holdout(BaseEstimator):
         evidence : Evidence
             With the losses on the certified rows.
         """
+        if not isinstance(self.n_members, Integral) or self.n_members < 1:
+            raise ValueError(f"n_members must be an integer of at least 1, got {self.n_members!r}.")
         fit_rows, certified_rows = self.split(learner.n_samples, seed)
-        fit = learner.fit(fit_rows)
+        fit = self._train(learner, fit_rows, seed)
         assumptions: tuple[str, ...] = ()
         certified, reason = None, ""
         if len(certified_rows):
             certified = learner.losses(fit, certified_rows)
-            assumptions = (_IID, _SPLIT, *learner.assumptions, _OUTSIDE)
+            together = (_TOGETHER.format(self.n_members),) if self.n_members > 1 else ()
+            assumptions = (_IID, _SPLIT, *together, *learner.assumptions, _OUTSIDE)
         else:
             reason = (
                 f"{learner.n_samples} rows are too few to set some aside, so all were trained on "
@@ -147,9 +167,23 @@ class Holdout(BaseEstimator):
         )
         return fit, evidence
 
+    def _train(self, learner: Any, rows: NDArray[np.intp], seed: int) -> FittedModel:
+        """Train one predictor, or several that answer together."""
+        if self.n_members == 1:
+            return learner.fit(rows)
+        require(learner, ["ensemble"], "holdout with several members")
+        seeds = np.random.default_rng([seed, 3]).integers(2**31 - 1, size=self.n_members)
+        fits = Parallel(n_jobs=self.n_jobs)(delayed(learner.fit)(rows, seed=int(s)) for s in seeds)
+        model = learner.ensemble(fits, [1.0 / len(fits)] * len(fits), learner.ensemble_rule(fits))
+        return replace(fits[-1], model=model)
+
 
 _IID = "The rows are an i.i.d. sample of the distribution that predict will meet."
 _OUTSIDE = "Whatever was done to the rows before fit is taken as given and not certified."
+_TOGETHER = (
+    "What is certified is the joint answer of {} predictors, all trained before the certified rows "
+    "were read."
+)
 _SPLIT = (
     "The certified rows are a uniform random part, chosen by seed and number of rows alone; they "
     "were not used for training, scaling, class weights or early stopping."

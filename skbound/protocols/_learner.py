@@ -89,8 +89,8 @@ class EnsembleLearner(Learner, Protocol):
         """Return the predictor that averages probabilities, or counts votes, with weights."""
         ...
 
-    def ensemble_losses(self, ensemble: Any, rows: Rows) -> Sample:
-        """Return the losses of such a predictor on `rows`."""
+    def ensemble_rule(self, fits: Sequence[FittedModel]) -> EnsembleRule:
+        """Return "average" where all fits have probabilities, else "majority"."""
         ...
 
 
