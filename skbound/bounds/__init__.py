@@ -6,6 +6,11 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
+from skbound.bounds._compression import (
+    PickToLearnBound,
+    SampleCompressionBound,
+    pick_to_learn_risk,
+)
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -35,7 +40,9 @@ __all__ = [
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "PickToLearnBound",
     "ProgressiveBound",
+    "SampleCompressionBound",
     "binomial_tail_inverse",
     "certificates",
     "kl",
@@ -43,5 +50,6 @@ __all__ = [
     "kl_inverse_upper",
     "log_xi",
     "no_certificate",
+    "pick_to_learn_risk",
     "resolve_bound",
 ]

@@ -45,7 +45,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     estimator : classifier
         Cloned and fitted; a whole pipeline is fine. A certified classifier inside it
         trains on all rows that it gets, with ``protocol=None``.
-    protocol : "holdout", "progressive", None or protocol object, default="holdout"
+    protocol : "holdout", "progressive", "compression", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
         "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
