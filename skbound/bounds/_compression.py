@@ -219,8 +219,8 @@ class SampleCompressionBound(CompressionBound):
     Notes
     -----
     For each set of ``m`` rows, which also settles their order, the predictor made from it is
-    fixed, and its losses on the other rows are independent. The union over all sets and sizes gives the bound of a hold-out of
-    ``n - m`` rows at level ``delta zeta(m) / C(n, m)`` with
+    fixed, and its losses on the other rows are independent. The union over all sets and sizes
+    gives the bound of a hold-out of ``n - m`` rows at level ``delta zeta(m) / C(n, m)`` with
     ``zeta(m) = 6 / (pi^2 (m + 1)^2)``: the binomial tail for 0-1 losses, Chernoff's
     ``kl(mean, risk) <= ln(1/level) / (n - m)`` for losses in [0, 1], which needs no further
     logarithm since each predictor of the union is fixed. Littlestone and Warmuth, "Relating data
