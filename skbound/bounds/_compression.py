@@ -4,27 +4,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, get_args
 
-import numpy as np
 from scipy import special
 
 from skbound.bounds._bound import Bound, losses_of
-from skbound.bounds._inversion import (
-    binomial_tail_inverse,
-    bisect,
-    kl_inverse_upper,
-    rounded_up,
-)
+from skbound.bounds._inversion import binomial_tail_inverse, kl_inverse_upper, rounded_up
+from skbound.bounds._preference import log_psi_function, peak, pick_to_learn_risk
 from skbound.evidence import CompressedSample, Evidence, Loss
 from skbound.exceptions import MissingEvidenceError
 
-__all__ = ["PickToLearnBound", "SampleCompressionBound", "pick_to_learn_risk"]
+__all__ = ["PickToLearnBound", "SampleCompressionBound"]
 
-_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-# Rounding of a sum of logarithms, per term, counted on the safe side.
+# Relative rounding of the log-gamma function, counted on the safe side.
 _SLACK = 1e-15
 
 
@@ -185,10 +178,10 @@ class PickToLearnBound(CompressionBound):
         n, n_left = record.n_rows, record.n_samples
         if record.stop == 0:
             return self.rate(total, n_left, log_delta)
-        log_psi = _log_psi(record.n_picked, n, log_delta)
-        _, largest = bisect(lambda p: log_psi(p) < 0.0, 0.0, 1.0)
+        largest = pick_to_learn_risk(record.n_picked, n, log_delta=log_delta)
         if total == 0.0:
-            return min(1.0, rounded_up(largest))
+            return largest
+        log_psi = log_psi_function(record.n_picked, n, log_delta)
 
         def rate(s: float) -> float:
             # At the end of the range the tail must exceed 1; just below it is on the safe side.
@@ -197,7 +190,7 @@ class PickToLearnBound(CompressionBound):
         def risk(s: float) -> float:
             return s - math.log1p(-min(rate(s), 1.0 - 1e-15))
 
-        low, high = _peak(risk, 0.0, -math.log1p(-largest))
+        low, high = peak(risk, 0.0, -math.log1p(-largest))
         # The rate falls with s, so between the ends nothing exceeds this.
         return min(1.0, rounded_up(1.0 - math.exp(-high) * (1.0 - rate(low))))
 
@@ -250,78 +243,3 @@ class SampleCompressionBound(CompressionBound):
         slack = _SLACK * float(special.gammaln(n + 1.0))
         log_level = math.log(delta) + log_zeta - max(0.0, log_choose) - slack
         return self.rate(total, record.n_samples, log_level)
-
-
-def pick_to_learn_risk(n_picked: int, n_rows: int, *, log_delta: float) -> float:
-    """Return the risk that consistent picking of so many rows rules out.
-
-    Parameters
-    ----------
-    n_picked : int
-        Rows that were picked, from 0 to `n_rows`.
-    n_rows : int
-        Rows that could have been picked, at least 1; all others are predicted rightly.
-    log_delta : float
-        Natural logarithm of the failure probability, negative.
-
-    Returns
-    -------
-    float
-        Root of the equation of Campi and Garatti (see `PickToLearnBound`), rounded up; 1.0 if all
-        rows were picked.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
-    >>> import math
-    >>> round(pick_to_learn_risk(326, 24_000, log_delta=math.log(0.01)), 6)
-    0.016521
-    """
-    if n_rows < 1 or not 0 <= n_picked <= n_rows:
-        raise ValueError(
-            f"n_picked must lie between 0 and n_rows >= 1, got {n_picked} and {n_rows}."
-        )
-    if not -math.inf < log_delta < 0.0:
-        raise ValueError(f"log_delta must be negative and finite, got {log_delta!r}.")
-    if n_picked == n_rows:
-        return 1.0
-    log_psi = _log_psi(n_picked, n_rows, log_delta)
-    _, outside = bisect(lambda p: log_psi(p) < 0.0, 0.0, 1.0)
-    return min(1.0, rounded_up(outside))
-
-
-def _log_psi(m: int, n: int, log_delta: float) -> Callable[[float], float]:
-    """Return the logarithm of Psi, as a function of ``p`` in [0, 1), rounded down."""
-    sizes = np.arange(n, m, -1, dtype=np.float64)
-    # The logarithm of C(M, m) / C(n, m) for M = n - 1, ..., m.
-    log_ratios = np.cumsum(np.log1p(-m / sizes)) if m else np.zeros(n)
-    distances = np.arange(1.0, n - m + 1.0)
-    constant = log_delta - math.log(n) - _SLACK * n
-
-    def log_psi(p: float) -> float:
-        exponents = log_ratios - distances * math.log1p(-p)
-        top = float(exponents.max())
-        return constant + top + math.log(float(np.exp(exponents - top).sum()))
-
-    return log_psi
-
-
-def _peak(f: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """Narrow a bracket around the largest value of a concave function by golden section."""
-    end = 1e-10 * (high - low)
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = f(left), f(right)
-    while high - low > end:
-        if at_left >= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = f(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = f(right)
-    return low, high

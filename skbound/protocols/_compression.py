@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from itertools import count, islice
-from math import inf, sqrt
+from itertools import islice
 from numbers import Integral, Real
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +13,8 @@ from sklearn.base import BaseEstimator
 from skbound._random_state import draw_seed
 from skbound.evidence import CompressedSample, Evidence, Sample
 from skbound.protocols._holdout import _IID, _OUTSIDE
-from skbound.protocols._learner import FittedModel, Learner, WarmLearner
+from skbound.protocols._learner import FittedModel, Learner
+from skbound.protocols._picking import PickingPath, best_step, last_step
 
 __all__ = ["PickToLearn"]
 
@@ -25,8 +23,6 @@ _PRIOR = 0.5
 # Smallest group, as a share of the rows that can be picked, and its growth with those picked.
 _SMALLEST_GROUP = 0.01
 _GROWTH = 0.5
-# Share of the epochs of a fit that goes on from the first one.
-_WARM_EFFORT = 0.25
 
 
 class PickToLearn(BaseEstimator):
@@ -232,9 +228,9 @@ class PickToLearn(BaseEstimator):
         prior, rest = order[:n_prior], order[n_prior:]
         if not len(rest):
             return self._nothing(learner, learner.fit(prior), _TOO_FEW.format(len(prior)), prior)
-        path = _Path(learner, prior, rest, warm=self.warm_start)
+        path = PickingPath(learner, prior, rest, warm=self.warm_start)
         steps = path.steps(self.group)
-        found = _best(islice(steps, n_stops)) if self.errors_left else _last(steps)
+        found = best_step(islice(steps, n_stops)) if self.errors_left else last_step(steps)
         if found is None:
             reason = "every row was moved to the training rows, so none is left to certify on."
             return self._nothing(learner, learner.fit(order), reason, prior)
@@ -262,100 +258,6 @@ class PickToLearn(BaseEstimator):
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
-
-
-@dataclass(frozen=True)
-class _Step:
-    """A predictor, the rows it was made from besides the first part, and its losses elsewhere."""
-
-    fit: FittedModel
-    n_groups: int
-    picked: NDArray[np.intp]
-    sample: Sample
-
-    def record(self, n_stops: int) -> CompressedSample:
-        """Name the rows as in the data given to fit."""
-        stop = self.n_groups if n_stops > 1 else None
-        return CompressedSample(self.sample, self.picked, stop, n_stops)
-
-
-class _Path:
-    """The predictors that picking leads to, one after the other.
-
-    Each is a function of the first part and of the rows moved so far, in their order, alone.
-    """
-
-    def __init__(
-        self, learner: Learner, prior: NDArray[np.intp], rest: NDArray[np.intp], *, warm: bool
-    ) -> None:
-        self.learner, self.prior, self.rest, self.warm = learner, prior, rest, warm
-        self.first = learner.fit(prior)
-
-    def fit(self, picked: NDArray[np.intp]) -> FittedModel:
-        """Train on the first part and `picked`, which come after it in the order of picking."""
-        if not len(picked):
-            return self.first
-        rows = np.concatenate([self.prior, picked])
-        if not self.warm:
-            return self.learner.fit(rows)
-        learner = cast(WarmLearner, self.learner)
-        return learner.fit(rows, start=self.first, effort=_WARM_EFFORT)
-
-    def steps(self, group: Callable[[int, int], int]) -> Iterator[_Step | None]:
-        """Yield a predictor after each group, until nothing can or need be moved.
-
-        None stands for the one made from all rows, which nothing is left to certify.
-        """
-        left, picked, moved = self.rest, self.rest[:0], self.rest[:0]
-        for n_groups in count():
-            fit = self.fit(picked)
-            sample = self.learner.losses(fit, left)
-            yield _Step(fit, n_groups, moved, sample)
-            chosen = _worst(sample, group(len(picked), len(self.rest)))
-            if not len(chosen):
-                return
-            if len(chosen) == len(left):
-                yield None
-                return
-            picked = np.concatenate([picked, left[chosen]])
-            moved = np.concatenate([moved, sample.rows[chosen]])
-            left = np.delete(left, chosen)
-
-
-def _worst(sample: Sample, n_rows: int) -> NDArray[np.intp]:
-    """Return places of up to `n_rows` wrong predictions, the largest loss first."""
-    wrong = np.flatnonzero(sample.zero_one)
-    if sample.brier is not None:
-        # Stable: equal losses stay in the random order of the rows.
-        wrong = wrong[np.argsort(-sample.brier[wrong], kind="stable")]
-    return wrong[:n_rows]
-
-
-def _last(steps: Iterable[_Step | None]) -> _Step | None:
-    """Return where no error is left, or nothing more can be moved."""
-    last = None
-    for step in steps:
-        last = step
-    return last
-
-
-def _best(steps: Iterable[_Step | None]) -> _Step | None:
-    """Return the step with the fewest rows moved and errors left.
-
-    The square root is about what the bound adds for ``m`` rows moved beyond ``m`` errors. Any
-    other choice would be as valid. Steps that cannot be better are not taken.
-    """
-    best, least = None, inf
-    for step in steps:
-        if step is None:
-            break
-        n_picked = len(step.picked)
-        price = n_picked + sqrt(n_picked)
-        if price + step.sample.n_errors < least:
-            best, least = step, price + step.sample.n_errors
-        if price >= least:
-            break
-    return best
 
 
 _TOO_FEW = (

@@ -18,7 +18,7 @@ from skbound.bounds import (
     pick_to_learn_risk,
     resolve_bound,
 )
-from skbound.bounds._compression import _log_psi
+from skbound.bounds._preference import log_psi_function
 from skbound.estimates import certified_error_estimate
 from skbound.evidence import CompressedSample, Evidence, Sample
 from skbound.exceptions import MissingEvidenceError
@@ -102,7 +102,7 @@ def test_mnist_row_and_the_erratum_of_public_code():
 
 @pytest.mark.parametrize(("m", "n"), [(0, 1), (0, 50), (3, 50), (49, 50), (200, 3000)])
 def test_psi_in_closed_form(m, n):
-    log_psi = _log_psi(m, n, math.log(0.05))
+    log_psi = log_psi_function(m, n, math.log(0.05))
     for p in np.minimum(0.99, np.array([0.3, 1.0, 2.0]) * (m + 1) / (n + 2)):
         tail = special.betainc(m + 1, n - m, p)
         expected = math.log(0.05 * tail / (n * p)) - stats.binom.logpmf(m, n, p)
@@ -123,7 +123,7 @@ def test_largest_and_smallest_sizes():
 
 def test_errors_left_against_a_fine_grid():
     for m, k, n, delta in [(4, 25, 250, 0.05), (25, 12, 250, 0.005), (1, 1, 10, 0.2)]:
-        log_psi = _log_psi(m, n, math.log(delta))
+        log_psi = log_psi_function(m, n, math.log(delta))
         shares = np.linspace(0.0, pick_to_learn_risk(m, n, log_delta=math.log(delta)), 4000)[:-1]
         rates = np.array([binomial_tail_inverse(k, n - m, log_delta=log_psi(p)) for p in shares])
         largest = (1.0 - (1.0 - shares) * (1.0 - rates)).max()
@@ -261,7 +261,7 @@ def test_records_that_cannot_be(picked, stop, n_stops, message):
 def assert_tail_within_psi(bound, n, delta):
     """The proof, by enumeration: given what would be picked, the tail is at most Psi."""
     for m in (1, n // 5, n // 2):
-        grid, log_psi = np.arange(0.0, 1.0, 0.05), _log_psi(m, n, math.log(delta))
+        grid, log_psi = np.arange(0.0, 1.0, 0.05), log_psi_function(m, n, math.log(delta))
         psi = np.exp([log_psi(p) for p in grid])
         values = np.array([value(m, k, n, delta, bound) for k in range(n - m + 1)])
         for p, allowed in zip(grid, psi, strict=True):
