@@ -24,7 +24,7 @@ class Estimate:
     method : str
         How it was obtained, in words.
     optimistic : bool
-        Whether the predictor was chosen by this number, so that it is too low on average.
+        Whether the predictor or the rows were chosen by it, so that it is too low on average.
     """
 
     value: float
@@ -40,7 +40,8 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     """Return the error on the certified rows as an estimate of the true error of ``predict``.
 
     After progressive validation that is the mean error of the predictors that share the rows. The
-    last of them alone has usually a smaller one.
+    last of them alone has usually a smaller one. Where the predictor picked the rows that it got
+    wrong, those that it left out are easier than others, so the estimate is too low.
 
     Parameters
     ----------
@@ -60,9 +61,11 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     rows = "that were not trained on"
     if evidence.kind == "progressive":
         rows = f"before they were trained on, over {evidence.n_predictors} predictors"
+    if evidence.kind == "compression":
+        rows = "that were left out, and not picked because they were predicted wrongly"
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,
         method=f"share of wrong predictions on {n} rows {rows}",
-        optimistic=evidence.n_candidates > 1,
+        optimistic=evidence.n_candidates > 1 or evidence.kind == "compression",
     )

@@ -6,6 +6,7 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
+from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -21,6 +22,7 @@ from skbound.bounds._inversion import (
     kl_inverse_upper,
     log_xi,
 )
+from skbound.bounds._preference import pick_to_learn_risk
 from skbound.bounds._progressive import ProgressiveBound
 
 __all__ = [
@@ -35,7 +37,9 @@ __all__ = [
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "PickToLearnBound",
     "ProgressiveBound",
+    "SampleCompressionBound",
     "binomial_tail_inverse",
     "certificates",
     "kl",
@@ -43,5 +47,6 @@ __all__ = [
     "kl_inverse_upper",
     "log_xi",
     "no_certificate",
+    "pick_to_learn_risk",
     "resolve_bound",
 ]

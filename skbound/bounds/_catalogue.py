@@ -5,6 +5,7 @@ from __future__ import annotations
 from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
+from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -34,6 +35,10 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
     "progressive": {"progressive": ProgressiveBound()},
+    "compression": {
+        "pick_to_learn": PickToLearnBound(),
+        "sample_compression": SampleCompressionBound(),
+    },
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -44,6 +49,7 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         BettingBound("brier"),
     ),
     "progressive": (ProgressiveBound("brier"),),
+    "compression": (PickToLearnBound("brier"), SampleCompressionBound("brier")),
 }
 
 

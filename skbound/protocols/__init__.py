@@ -3,6 +3,7 @@
 from typing import Any
 
 from skbound.protocols._all_rows import AllRows
+from skbound.protocols._compression import PickToLearn
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
     EnsembleLearner,
@@ -26,6 +27,7 @@ __all__ = [
     "Holdout",
     "Learner",
     "MixtureLearner",
+    "PickToLearn",
     "Progressive",
     "WarmLearner",
     "WeightLearner",
@@ -33,7 +35,7 @@ __all__ = [
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive}
+_BY_NAME = {"holdout": Holdout, "progressive": Progressive, "compression": PickToLearn}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -42,7 +44,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout" or "progressive"; None stands for `AllRows`.
+        "holdout", "progressive" or "compression"; None stands for `AllRows`.
 
     Returns
     -------
