@@ -22,6 +22,15 @@ from skbound.bounds._inversion import (
     log_xi,
 )
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._recursive import RecursiveBound
+from skbound.bounds._split_kl import (
+    SplitKLBound,
+    excess_risk_upper,
+    split_kl_finite,
+    split_kl_upper,
+)
+from skbound.bounds._unexpected_bernstein import UnexpectedBernsteinBound, unexpected_bernstein
+from skbound.bounds._votes import c_bound, c_bound_upper, first_order_upper, tandem_upper
 
 __all__ = [
     "BOUNDS",
@@ -36,12 +45,23 @@ __all__ = [
     "HoldoutBound",
     "KLBound",
     "ProgressiveBound",
+    "RecursiveBound",
+    "SplitKLBound",
+    "UnexpectedBernsteinBound",
     "binomial_tail_inverse",
+    "c_bound",
+    "c_bound_upper",
     "certificates",
+    "excess_risk_upper",
+    "first_order_upper",
     "kl",
     "kl_inverse_lower",
     "kl_inverse_upper",
     "log_xi",
     "no_certificate",
     "resolve_bound",
+    "split_kl_finite",
+    "split_kl_upper",
+    "tandem_upper",
+    "unexpected_bernstein",
 ]

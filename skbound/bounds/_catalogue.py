@@ -13,6 +13,9 @@ from skbound.bounds._holdout import (
     KLBound,
 )
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._recursive import RecursiveBound
+from skbound.bounds._split_kl import SplitKLBound
+from skbound.bounds._unexpected_bernstein import UnexpectedBernsteinBound
 from skbound.evidence import Evidence
 from skbound.exceptions import MissingEvidenceError
 
@@ -34,6 +37,7 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
     "progressive": {"progressive": ProgressiveBound()},
+    "recursive": {"recursive": RecursiveBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -42,6 +46,8 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         HoeffdingBound("brier"),
         EmpiricalBernsteinBound("brier"),
         BettingBound("brier"),
+        SplitKLBound("brier"),
+        UnexpectedBernsteinBound("brier"),
     ),
     "progressive": (ProgressiveBound("brier"),),
 }
