@@ -16,6 +16,7 @@ from skbound.protocols._learner import (
 )
 from skbound.protocols._mixture import HashChoice
 from skbound.protocols._progressive import Progressive
+from skbound.protocols._recursive import RecursivePACBayes
 
 __all__ = [
     "AllRows",
@@ -27,13 +28,18 @@ __all__ = [
     "Learner",
     "MixtureLearner",
     "Progressive",
+    "RecursivePACBayes",
     "WarmLearner",
     "WeightLearner",
     "require",
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive}
+_BY_NAME = {
+    "holdout": Holdout,
+    "progressive": Progressive,
+    "recursive_pac_bayes": RecursivePACBayes,
+}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -42,7 +48,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout" or "progressive"; None stands for `AllRows`.
+        "holdout", "progressive" or "recursive_pac_bayes"; None stands for `AllRows`.
 
     Returns
     -------
