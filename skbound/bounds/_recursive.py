@@ -100,9 +100,10 @@ class RecursiveBound(Bound):
                 f"before, but the protocol {evidence.protocol!r} has recorded none. Fit with "
                 f"protocol='recursive_pac_bayes', or use bound='auto'."
             )
-        share = delta / chain.n_steps
-        value = 0.0
-        for step in chain.steps:
+        # Without a share of the errors before, only the last step counts and has all of delta.
+        steps = chain.steps if chain.gamma > 0.0 else chain.steps[-1:]
+        share, value = delta / len(steps), 0.0
+        for step in steps:
             value = min(1.0, chain.gamma * value + _excess(step, chain.gamma, share))
         mean = chain.steps[-1].sample.error
         return {"empirical_loss": mean, "recursion": max(0.0, rounded_up(value) - mean)}
