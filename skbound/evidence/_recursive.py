@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from skbound.evidence._sample import Sample
@@ -79,7 +80,7 @@ class RecursiveSample:
                 "previous must be None for the first step and the losses of the predictor before "
                 "for all others."
             )
-        for earlier, later in zip(self.steps, self.steps[1:], strict=False):
+        for earlier, later in pairwise(self.steps):
             if not set(later.sample.rows.tolist()) <= set(earlier.sample.rows.tolist()):
                 raise ValueError(
                     "the rows of a step must be among those of the step before it, all of which "

@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, RecursiveSample, RecursiveStep, Sample
 from skbound.protocols._holdout import _IID, _OUTSIDE
-from skbound.protocols._learner import FittedModel, Learner, WeightLearner, require
+from skbound.protocols._learner import FittedModel, Learner, WeightLearner
 
 __all__ = ["RecursivePACBayes"]
 
@@ -165,8 +165,12 @@ class RecursivePACBayes(BaseEstimator):
         """
         cuts = self.cuts(learner.n_samples)
         drawn = self.predictor == "single_draw"
-        if drawn:
-            self._require_weights(learner)
+        if drawn and not hasattr(learner, "with_parameters"):
+            raise TypeError(
+                "predictor='single_draw' draws nets around trained weights and needs a classifier "
+                "that reveals them, as TransformerClassifier does; this one does not. Use "
+                "protocol=RecursivePACBayes(predictor='held_out') or protocol='holdout'."
+            )
         if not cuts:
             return _all_rows(learner)
         if self.random_state is not None:
@@ -191,14 +195,6 @@ class RecursivePACBayes(BaseEstimator):
             assumptions=(_IID, _DRAWN if drawn else _HELD_OUT, *learner.assumptions, _OUTSIDE),
         )
         return fit, evidence
-
-    def _require_weights(self, learner: Any) -> None:
-        try:
-            require(learner, ["parameters", "with_parameters"], "recursive_pac_bayes")
-        except TypeError as error:
-            raise TypeError(
-                f"{error} RecursivePACBayes(predictor='held_out') asks for predictions only, too."
-            ) from None
 
     def _drawn(
         self, learner: WeightLearner, order: NDArray[np.intp], cuts: list[int], seed: int
