@@ -24,6 +24,15 @@ from skbound.bounds._inversion import (
 )
 from skbound.bounds._preference import pick_to_learn_risk
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._recursive import RecursiveBound
+from skbound.bounds._split_kl import (
+    SplitKLBound,
+    excess_risk_upper,
+    split_kl_finite,
+    split_kl_upper,
+)
+from skbound.bounds._unexpected_bernstein import UnexpectedBernsteinBound, unexpected_bernstein
+from skbound.bounds._votes import c_bound, c_bound_upper, first_order_upper, tandem_upper
 
 __all__ = [
     "BOUNDS",
@@ -39,9 +48,16 @@ __all__ = [
     "KLBound",
     "PickToLearnBound",
     "ProgressiveBound",
+    "RecursiveBound",
     "SampleCompressionBound",
+    "SplitKLBound",
+    "UnexpectedBernsteinBound",
     "binomial_tail_inverse",
+    "c_bound",
+    "c_bound_upper",
     "certificates",
+    "excess_risk_upper",
+    "first_order_upper",
     "kl",
     "kl_inverse_lower",
     "kl_inverse_upper",
@@ -49,4 +65,8 @@ __all__ = [
     "no_certificate",
     "pick_to_learn_risk",
     "resolve_bound",
+    "split_kl_finite",
+    "split_kl_upper",
+    "tandem_upper",
+    "unexpected_bernstein",
 ]

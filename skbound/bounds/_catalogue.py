@@ -14,6 +14,9 @@ from skbound.bounds._holdout import (
     KLBound,
 )
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._recursive import RecursiveBound
+from skbound.bounds._split_kl import SplitKLBound
+from skbound.bounds._unexpected_bernstein import UnexpectedBernsteinBound
 from skbound.evidence import Evidence
 from skbound.exceptions import MissingEvidenceError
 
@@ -39,6 +42,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "pick_to_learn": PickToLearnBound(),
         "sample_compression": SampleCompressionBound(),
     },
+    "recursive": {"recursive": RecursiveBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -47,6 +51,8 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         HoeffdingBound("brier"),
         EmpiricalBernsteinBound("brier"),
         BettingBound("brier"),
+        SplitKLBound("brier"),
+        UnexpectedBernsteinBound("brier"),
     ),
     "progressive": (ProgressiveBound("brier"),),
     "compression": (PickToLearnBound("brier"), SampleCompressionBound("brier")),

@@ -17,6 +17,7 @@ from skbound.protocols._learner import (
 )
 from skbound.protocols._mixture import HashChoice
 from skbound.protocols._progressive import Progressive
+from skbound.protocols._recursive import RecursivePACBayes
 
 __all__ = [
     "AllRows",
@@ -29,13 +30,19 @@ __all__ = [
     "MixtureLearner",
     "PickToLearn",
     "Progressive",
+    "RecursivePACBayes",
     "WarmLearner",
     "WeightLearner",
     "require",
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive, "compression": PickToLearn}
+_BY_NAME = {
+    "holdout": Holdout,
+    "progressive": Progressive,
+    "compression": PickToLearn,
+    "recursive_pac_bayes": RecursivePACBayes,
+}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -44,7 +51,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout", "progressive" or "compression"; None stands for `AllRows`.
+        A name of those listed in the error for an unknown one; None stands for `AllRows`.
 
     Returns
     -------

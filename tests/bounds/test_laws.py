@@ -19,6 +19,8 @@ from skbound.bounds import (
     HoeffdingBound,
     HoldoutBound,
     KLBound,
+    SplitKLBound,
+    UnexpectedBernsteinBound,
     certificates,
     kl_inverse_upper,
     no_certificate,
@@ -32,6 +34,8 @@ BRIER = [
     HoeffdingBound("brier"),
     EmpiricalBernsteinBound("brier"),
     BettingBound("brier"),
+    SplitKLBound("brier"),
+    UnexpectedBernsteinBound("brier"),
     BestOf((KLBound("brier"), EmpiricalBernsteinBound("brier"), BettingBound("brier"))),
 ]
 every_bound = pytest.mark.parametrize("bound", [*HOLDOUT_BOUNDS.values(), *BRIER], ids=repr)
@@ -253,6 +257,7 @@ def test_certificates_are_each_alone_at_delta():
     losses = checks.typical_losses(KLBound("brier"))
     found = certificates(checks.make_evidence(losses >= 0.5, losses), 0.05)
     brier = ["brier_kl", "brier_hoeffding", "brier_empirical_bernstein", "brier_betting"]
+    brier += ["brier_split_kl", "brier_unexpected_bernstein"]
     assert list(found) == [*HOLDOUT_BOUNDS, *brier]
     assert {c.delta for c in found.values()} == {0.05}
     assert {key for key, c in found.items() if c.loss == "brier"} == set(brier)
