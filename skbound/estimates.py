@@ -24,7 +24,8 @@ class Estimate:
     method : str
         How it was obtained, in words.
     optimistic : bool
-        Whether the predictor was chosen by this number, so that it is too low on average.
+        Whether the predictor was chosen by this number, or trained on the same rows, so that it is
+        too low on average.
     """
 
     value: float
@@ -60,9 +61,11 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     rows = "that were not trained on"
     if evidence.kind == "progressive":
         rows = f"before they were trained on, over {evidence.n_predictors} predictors"
+    if evidence.kind == "linear_head":
+        rows = "that the linear head was trained on"
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,
         method=f"share of wrong predictions on {n} rows {rows}",
-        optimistic=evidence.n_candidates > 1,
+        optimistic=evidence.n_candidates > 1 or evidence.kind == "linear_head",
     )

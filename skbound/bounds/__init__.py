@@ -6,6 +6,7 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
+from skbound.bounds._covering import CoveringBound, EntropyBound, dudley_integral
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -21,7 +22,9 @@ from skbound.bounds._inversion import (
     kl_inverse_upper,
     log_xi,
 )
+from skbound.bounds._linear_head import MarginBound
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._stability import MeanHeadBound, StabilityBound
 
 __all__ = [
     "BOUNDS",
@@ -31,13 +34,19 @@ __all__ = [
     "BinomialBound",
     "Bound",
     "Certificate",
+    "CoveringBound",
     "EmpiricalBernsteinBound",
+    "EntropyBound",
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "MarginBound",
+    "MeanHeadBound",
     "ProgressiveBound",
+    "StabilityBound",
     "binomial_tail_inverse",
     "certificates",
+    "dudley_integral",
     "kl",
     "kl_inverse_lower",
     "kl_inverse_upper",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
+from skbound.bounds._covering import CoveringBound, EntropyBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -12,7 +13,9 @@ from skbound.bounds._holdout import (
     HoeffdingBound,
     KLBound,
 )
+from skbound.bounds._linear_head import MarginBound
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._stability import MeanHeadBound, StabilityBound
 from skbound.evidence import Evidence
 from skbound.exceptions import MissingEvidenceError
 
@@ -30,10 +33,20 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
     "best": BestOf((BinomialBound(), BettingBound())),
 }
 
+LINEAR_HEAD_BOUNDS: dict[str, Bound] = {
+    "covering": CoveringBound(),
+    "margin": MarginBound(),
+    "mean_head": MeanHeadBound(),
+    "stability": StabilityBound(),
+    "entropy": EntropyBound(),
+    "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound())),
+}
+
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
     "progressive": {"progressive": ProgressiveBound()},
+    "linear_head": LINEAR_HEAD_BOUNDS,
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {

@@ -77,7 +77,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     tokenizer : {"auto", "table", "sequence"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
         (n_samples, n_tokens, n_features).
-    protocol : "holdout", "progressive", None or protocol object, default="holdout"
+    protocol : "holdout", "progressive", "frozen_features", None or object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
         "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for

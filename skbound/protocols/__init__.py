@@ -3,10 +3,13 @@
 from typing import Any
 
 from skbound.protocols._all_rows import AllRows
+from skbound.protocols._feature_map import FeatureMap
+from skbound.protocols._frozen_features import FrozenFeatures
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
     EnsembleLearner,
     EnsembleRule,
+    FeatureLearner,
     FittedModel,
     Learner,
     MixtureLearner,
@@ -21,7 +24,10 @@ __all__ = [
     "AllRows",
     "EnsembleLearner",
     "EnsembleRule",
+    "FeatureLearner",
+    "FeatureMap",
     "FittedModel",
+    "FrozenFeatures",
     "HashChoice",
     "Holdout",
     "Learner",
@@ -33,7 +39,7 @@ __all__ = [
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive}
+_BY_NAME = {"holdout": Holdout, "progressive": Progressive, "frozen_features": FrozenFeatures}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -42,7 +48,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout" or "progressive"; None stands for `AllRows`.
+        "holdout", "progressive" or "frozen_features"; None stands for `AllRows`.
 
     Returns
     -------
