@@ -28,6 +28,11 @@ class ClippedLinear(nn.Module):
         Its offset.
     """
 
+    center: torch.Tensor
+    directions: torch.Tensor
+    weight: torch.Tensor
+    bias: torch.Tensor
+
     def __init__(
         self,
         center: torch.Tensor,

@@ -7,6 +7,6 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 from skbound.evidence._evidence import CertifiedRecord, Evidence
 from skbound.evidence._linear_head import LinearHeadSample
 from skbound.evidence._progressive import ProgressiveSample
-from skbound.evidence._sample import Loss, Sample, frozen_array
+from skbound.evidence._sample import Loss, Sample
 
 __all__ = ["CertifiedRecord", "Evidence", "LinearHeadSample", "Loss", "ProgressiveSample", "Sample"]

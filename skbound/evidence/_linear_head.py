@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -114,17 +115,9 @@ class LinearHeadSample:
             raise ValueError("A row of negative margin is counted as right: not the same head.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuilt, (
-            self.sample,
-            self.margins,
-            self.feature_norms,
-            self.domain_bound,
-            self.head_norm,
-            self.n_classes,
-            self.n_features,
-            self.regularization,
-            self.gradient_norm,
-        )
+        # Arrays lose their write protection in a pickle; the constructor restores it.
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return partial(type(self), **values), ()
 
     @property
     def rounding(self) -> float:
@@ -158,8 +151,3 @@ class LinearHeadSample:
             f"The features were trained on {n_fit} rows, the linear head on {self.n_samples} other "
             f"rows, and certified on the rows of the head"
         )
-
-
-def _rebuilt(*values: Any) -> LinearHeadSample:
-    names = LinearHeadSample.__dataclass_fields__
-    return LinearHeadSample(**dict(zip(names, values, strict=True)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from skbound.evidence import frozen_array
+from skbound.evidence._sample import frozen_array
 
 __all__ = ["FeatureMap", "principal_map"]
 
