@@ -39,7 +39,7 @@ LINEAR_HEAD_BOUNDS: dict[str, Bound] = {
     "mean_head": MeanHeadBound(),
     "stability": StabilityBound(),
     "entropy": EntropyBound(),
-    "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound())),
+    "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound()), (0.6, 0.2, 0.2)),
 }
 
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
