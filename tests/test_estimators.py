@@ -33,6 +33,11 @@ ESTIMATORS = [
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),
+    BoundSearch(
+        BoundedClassifier(LogisticRegression()),
+        {"estimator__C": [0.1, 1.0]},
+        candidate_weights="informed",
+    ),
     TableTokenizer(),
 ]
 
