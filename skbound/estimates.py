@@ -25,6 +25,8 @@ class Estimate:
         How it was obtained, in words.
     optimistic : bool
         Whether the predictor or the rows were chosen by it, so that it is too low on average.
+        Whether the predictor was chosen by this number, or trained on the same rows, so that it is
+        too low on average.
     """
 
     value: float
@@ -54,18 +56,23 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
         With the binomial standard error; NaN where no rows were set aside.
     """
     if evidence.evaluated is None:
-        return Estimate(
-            value=float("nan"), standard_error=float("nan"), method="no rows were set aside"
-        )
+        missing = "no rows were set aside" if evidence.certified is None else "no row was left out"
+        return Estimate(value=float("nan"), standard_error=float("nan"), method=missing)
     error, n = evidence.evaluated.error, evidence.evaluated.n_samples
-    rows = "that were not trained on"
-    if evidence.kind == "progressive":
-        rows = f"before they were trained on, over {evidence.n_predictors} predictors"
-    if evidence.kind == "compression":
-        rows = "that were left out, and not picked because they were predicted wrongly"
+    rows = _ROWS.get(evidence.kind, "that were not trained on")
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,
         method=f"share of wrong predictions on {n} rows {rows}",
-        optimistic=evidence.n_candidates > 1 or evidence.kind == "compression",
+        optimistic=evidence.n_candidates > 1 or evidence.kind in _OPTIMISTIC,
     )
+
+
+# Which rows an error was seen on, by kind of evidence.
+_ROWS = {
+    "progressive": "before they were trained on",
+    "compression": "that were left out, and not picked because they were predicted wrongly",
+    "linear_head": "that the linear head was trained on",
+}
+# Kinds whose predictor depends on the rows that its error was seen on.
+_OPTIMISTIC = frozenset({"compression", "linear_head"})

@@ -34,9 +34,15 @@ ESTIMATORS = [
     BoundedClassifier(LogisticRegression(), protocol="compression"),
     TransformerClassifier(protocol="recursive_pac_bayes", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol=RecursivePACBayes(predictor="held_out")),
+    TransformerClassifier(protocol="frozen_features", max_epochs=15, depth=1, width=16),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),
+    BoundSearch(
+        BoundedClassifier(LogisticRegression()),
+        {"estimator__C": [0.1, 1.0]},
+        candidate_weights="informed",
+    ),
     TableTokenizer(),
 ]
 

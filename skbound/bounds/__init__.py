@@ -7,6 +7,7 @@ from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
 from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
+from skbound.bounds._covering import CoveringBound, EntropyBound, dudley_integral
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -22,6 +23,7 @@ from skbound.bounds._inversion import (
     kl_inverse_upper,
     log_xi,
 )
+from skbound.bounds._linear_head import MarginBound
 from skbound.bounds._preference import pick_to_learn_risk
 from skbound.bounds._progressive import ProgressiveBound
 from skbound.bounds._recursive import RecursiveBound
@@ -31,6 +33,7 @@ from skbound.bounds._split_kl import (
     split_kl_finite,
     split_kl_upper,
 )
+from skbound.bounds._stability import MeanHeadBound, StabilityBound
 from skbound.bounds._unexpected_bernstein import UnexpectedBernsteinBound, unexpected_bernstein
 from skbound.bounds._votes import c_bound, c_bound_upper, first_order_upper, tandem_upper
 
@@ -42,20 +45,26 @@ __all__ = [
     "BinomialBound",
     "Bound",
     "Certificate",
+    "CoveringBound",
     "EmpiricalBernsteinBound",
+    "EntropyBound",
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "MarginBound",
+    "MeanHeadBound",
     "PickToLearnBound",
     "ProgressiveBound",
     "RecursiveBound",
     "SampleCompressionBound",
     "SplitKLBound",
+    "StabilityBound",
     "UnexpectedBernsteinBound",
     "binomial_tail_inverse",
     "c_bound",
     "c_bound_upper",
     "certificates",
+    "dudley_integral",
     "excess_risk_upper",
     "first_order_upper",
     "kl",

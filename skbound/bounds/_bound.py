@@ -83,8 +83,9 @@ class Bound(ABC):
         if not 0.0 < delta < 1.0:
             raise ValueError(f"delta must lie in (0, 1), got {delta!r}.")
         terms = self.terms(evidence, delta)
-        if evidence.n_candidates > 1:
-            paid = fsum(self.terms(evidence, delta / evidence.n_candidates).values())
+        level = evidence.level(delta)
+        if level < delta:
+            paid = fsum(self.terms(evidence, level).values())
             terms["choice"] = paid - fsum(terms.values())
         return Certificate(
             value=fsum(terms.values()),
@@ -96,6 +97,7 @@ class Bound(ABC):
             n_fit=evidence.n_fit,
             n_certified=evidence.n_certified,
             n_candidates=evidence.n_candidates,
+            share=evidence.share,
             n_predictors=evidence.n_predictors,
             over="" if evidence.certified is None else evidence.certified.over,
             spent="" if evidence.certified is None else evidence.certified.spent(evidence.n_fit),

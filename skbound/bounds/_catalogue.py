@@ -6,6 +6,7 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
 from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
+from skbound.bounds._covering import CoveringBound, EntropyBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -13,9 +14,11 @@ from skbound.bounds._holdout import (
     HoeffdingBound,
     KLBound,
 )
+from skbound.bounds._linear_head import MarginBound
 from skbound.bounds._progressive import ProgressiveBound
 from skbound.bounds._recursive import RecursiveBound
 from skbound.bounds._split_kl import SplitKLBound
+from skbound.bounds._stability import MeanHeadBound, StabilityBound
 from skbound.bounds._unexpected_bernstein import UnexpectedBernsteinBound
 from skbound.evidence import Evidence
 from skbound.exceptions import MissingEvidenceError
@@ -34,6 +37,15 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
     "best": BestOf((BinomialBound(), BettingBound())),
 }
 
+LINEAR_HEAD_BOUNDS: dict[str, Bound] = {
+    "covering": CoveringBound(),
+    "margin": MarginBound(),
+    "mean_head": MeanHeadBound(),
+    "stability": StabilityBound(),
+    "entropy": EntropyBound(),
+    "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound()), (0.6, 0.2, 0.2)),
+}
+
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
@@ -43,6 +55,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "sample_compression": SampleCompressionBound(),
     },
     "recursive": {"recursive": RecursiveBound()},
+    "linear_head": LINEAR_HEAD_BOUNDS,
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {

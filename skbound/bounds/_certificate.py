@@ -40,7 +40,10 @@ class Certificate:
     n_fit, n_certified : int
         Rows trained on, and rows whose losses the bound is computed from.
     n_candidates : int
-        Among how many candidates the predictor was chosen; each got ``delta / n_candidates``.
+        Among how many candidates the predictor was chosen; each got ``delta / n_candidates``, or
+        a share of its own.
+    share : float or None
+        Share of delta of this candidate, fixed beforehand; None for equal shares.
     n_predictors : int
         How many predictors ``predict`` uses; `over` says how.
     baseline : float
@@ -66,6 +69,7 @@ class Certificate:
     n_fit: int
     n_certified: int
     n_candidates: int = 1
+    share: float | None = None
     n_predictors: int = 1
     baseline: float
     over: str = ""
@@ -119,10 +123,16 @@ class Certificate:
             f"fit, the {_LOSS_IN_WORDS[self.loss]}{self.over} is at most {shown:.4f}. "
             f"{self.spent} {mean}, by the {self.method}."
         )
-        if self.n_candidates > 1:
+        if self.n_candidates > 1 and self.share is None:
             text += (
                 f" The choice among {self.n_candidates} candidates is paid for: each was bounded "
                 f"at level {self.delta:g} / {self.n_candidates}."
+            )
+        elif self.n_candidates > 1:
+            text += (
+                f" The choice among {self.n_candidates} candidates is paid for: this one was "
+                f"bounded at level {self.delta:g} * {self.share:.4g}, a share that was fixed "
+                f"before the certified rows were read."
             )
         if self.vacuous and self.loss == "zero_one":
             text += (
@@ -166,6 +176,7 @@ def no_certificate(evidence: Evidence, delta: float) -> Certificate:
         n_fit=evidence.n_fit,
         n_certified=0,
         n_candidates=evidence.n_candidates,
+        share=evidence.share,
         baseline=1.0 - evidence.majority_share,
         assumptions=evidence.assumptions,
         caveats=evidence.caveats,

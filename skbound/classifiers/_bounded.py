@@ -45,12 +45,12 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     estimator : classifier
         Cloned and fitted; a whole pipeline is fine. A certified classifier inside it
         trains on all rows that it gets, with ``protocol=None``.
-    protocol : "holdout", "progressive", "compression", None or protocol object, default="holdout"
-        How the rows are spent. None trains on all of them and certifies nothing.
+    protocol : str, None or protocol object, default="holdout"
+        How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
+        of its own. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
-        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
-        progressive validation, "pick_to_learn" for compression. A hold-out also has "kl",
-        "hoeffding", "empirical_bernstein", "betting" and "best". Or an object.
+        "auto" is the protocol's own, for a hold-out the exact "binomial"; each protocol's page
+        lists the others. Or an object of :mod:`skbound.bounds`.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     random_state : int, RandomState instance or None, default=None

@@ -141,12 +141,13 @@ class CertifiedMixin(FitHintMixin):
         self.generalization_bound_ = float(self.certificate_)
         self.predicted_error_ = certified_error_estimate(evidence)
 
-    def _pay_for_choice(self, n_candidates, caveats=()):
+    def _pay_for_choice(self, n_candidates, caveats=(), share=None):
         """Recompute the certificates of a predictor that was chosen among `n_candidates`."""
         self._certify(
             replace(
                 self.evidence_,
                 n_candidates=n_candidates,
+                share=share,
                 caveats=caveats,
             )
         )

@@ -35,6 +35,8 @@ class LabelledRows:
         Sorted labels.
     codes : ndarray of int of shape (n_samples,)
         Position of each row's label in `classes`.
+    n_classes : int
+        How many there are.
     assumptions : tuple of str
         What a certificate on such rows rests on.
     """
@@ -49,6 +51,7 @@ class LabelledRows:
         self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
         self.n_samples = len(self.positions)
+        self.n_classes = len(self.classes)
 
     def inputs(self, rows):
         """Return rows as they were given.
@@ -83,6 +86,21 @@ class LabelledRows:
             return None
         weights = self.weights[self.positions[rows]]
         return weights / weights.max()
+
+    def labels(self, rows):
+        """Return the number of the class of each row.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of int of shape (n_samples,)
+            Positions in `classes`.
+        """
+        return self.codes[rows]
 
     def majority_share(self, rows):
         """Return the share of the most frequent class among `rows`.

@@ -14,6 +14,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.data import TensorDataset
 
+from skbound._nn._head import ClippedLinear
 from skbound._nn._transformer import build_transformer
 from skbound._training._inference import block_rows, logits_in_blocks
 from skbound._training._net import TrainingPlan, train
@@ -70,21 +71,41 @@ class FittedTransformer:
         """
         if self.net is None:
             return np.zeros((len(X), 1))
-        module = self.net.module_
-        with torch_threads(1):
-            logits = logits_in_blocks(
-                module,
-                X,
-                self.tokenizer.prepare,
-                n_rows=block_rows(module.embedding.n_tokens),
-                n_classes=self.n_classes,
-            )
+        logits = self._evaluate(self.net.module_, X, self.n_classes)
         if not np.isfinite(logits).all():
             raise ValueError(
                 "The net's output is not finite for some rows of X, so there is nothing to "
                 "predict from it. Fit again with a lower lr or with dtype='float64'."
             )
         return logits
+
+    def features(self, X):
+        """Return what the last linear map of the net reads.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, ...)
+            Validated rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, width), float64
+            To the last bit what it reads in `logits`.
+        """
+        module = copy.deepcopy(self.net.module_)
+        width = module.norm_head.normalized_shape[0]
+        module.head = torch.nn.Identity()
+        return self._evaluate(module, X, width)
+
+    def _evaluate(self, module, X, n_outputs):
+        with torch_threads(1):
+            return logits_in_blocks(
+                module,
+                X,
+                self.tokenizer.prepare,
+                n_rows=block_rows(module.embedding.n_tokens),
+                n_classes=n_outputs,
+            )
 
 
 class TransformerLearner(LabelledRows):
@@ -262,17 +283,76 @@ class TransformerLearner(LabelledRows):
         FittedModel
             Otherwise the same.
         """
-        net = fit.model.net
-        if net is None:
+        if fit.model.net is None:
             return fit
-        module = copy.deepcopy(net.module_)
+        module = copy.deepcopy(fit.model.net.module_)
         first = next(module.parameters())
         vector = torch.as_tensor(weights).to(first.device, first.dtype)
         vector_to_parameters(vector, module.parameters())
-        # Not copy.copy, which would write the whole net into bytes and back.
-        other = object.__new__(type(net))
-        vars(other).update(vars(net), module_=module)
-        return replace(fit, model=replace(fit.model, net=other))
+        return _with_module(fit, module)
+
+    def features(self, fit, rows):
+        """Return what the last linear map of a net reads.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From `fit`, with at least two classes.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, width), float64
+            To the last bit what it reads when it predicts.
+        """
+        return fit.model.features(self.X[self.positions[rows]])
+
+    def with_head(self, fit, feature_map, weights):
+        """Return a net with another last linear map, which is evaluated in double precision.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From `fit`; not changed.
+        feature_map : FeatureMap
+            What to make of the features first.
+        weights : ndarray of shape (n_classes, n_directions + 1)
+            Of the linear map; the last column is its offset.
+
+        Returns
+        -------
+        FittedModel
+            Otherwise the same.
+        """
+        module = copy.deepcopy(fit.model.net.module_)
+        device = next(module.parameters()).device
+        center, directions, matrix, offset = (
+            torch.tensor(values, dtype=torch.float64, device=device)
+            for values in (
+                feature_map.center,
+                feature_map.directions,
+                weights[:, :-1],
+                weights[:, -1],
+            )
+        )
+        module.head = ClippedLinear(center, directions, matrix, offset)
+        return _with_module(fit, module)
+
+    def training_weights(self, rows):
+        """Return the weights with which training counts rows, those of classes included.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Of mean 1.
+        """
+        return self._weights(rows)
 
     def ensemble(self, fits, weights, how):
         """Let several fitted nets answer together.
@@ -392,3 +472,12 @@ class TransformerLearner(LabelledRows):
                 f"with one."
             ) from error
         return device
+
+
+def _with_module(fit, module):
+    """Return a fit with another module in its net."""
+    net = fit.model.net
+    # Not copy.copy, which would write the whole net into bytes and back.
+    other = object.__new__(type(net))
+    vars(other).update(vars(net), module_=module)
+    return replace(fit, model=replace(fit.model, net=other))

@@ -52,7 +52,10 @@ class Evidence:
         was certified.
     n_candidates : int, default=1
         Among how many predictors, fixed before the certified rows were read, this one was chosen
-        with their help. Bounds spend ``delta / n_candidates`` on each.
+        with their help. Bounds spend ``delta / n_candidates`` on each, or `share` of it.
+    share : float or None, default=None
+        Share of delta that was given to this candidate before the certified rows were read, in
+        (0, 1]; those of all candidates sum to at most 1. None stands for equal shares.
     assumptions : tuple of str, default=()
         What the certificates rest on, in words.
     caveats : tuple of str, default=()
@@ -72,6 +75,7 @@ class Evidence:
     majority_share: float
     certified: CertifiedRecord | None = None
     n_candidates: int = 1
+    share: float | None = None
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     reason: str = ""
@@ -81,6 +85,8 @@ class Evidence:
             raise ValueError(
                 f"n_candidates must be an integer of at least 1, got {self.n_candidates!r}."
             )
+        if self.share is not None and not 0.0 < self.share <= 1.0:
+            raise ValueError(f"share must lie in (0, 1] or be None, got {self.share!r}.")
         if not 0.0 <= self.majority_share <= 1.0:
             raise ValueError(f"majority_share must lie in [0, 1], got {self.majority_share}.")
         if self.certified is not None and self.certified.n_samples == 0:
@@ -91,6 +97,23 @@ class Evidence:
             f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name != "certified"
         )
         return f"Evidence({parts}, n_certified={self.n_certified})"
+
+    def level(self, delta: float) -> float:
+        """Return the level at which this candidate is bounded.
+
+        Parameters
+        ----------
+        delta : float
+            Level for the whole choice.
+
+        Returns
+        -------
+        float
+            `delta` itself where there was no choice.
+        """
+        if self.share is None:
+            return delta / self.n_candidates
+        return delta * self.share
 
     @property
     def kind(self) -> str:

@@ -28,7 +28,8 @@ class Outcome:
     estimator : estimator or None
         Fitted and paid for; None where it failed or was let go.
     bound, error, brier : float
-        Certificate at ``delta / K``, and mean losses on the certified rows; NaN where it failed.
+        Certificate at its share of delta, and mean losses on the certified rows; NaN where it
+        failed.
     seconds : float
         Time of the fit.
     steps : tuple of str
@@ -118,8 +119,8 @@ def prepare_candidate(estimator, params, *, delta, seed):
     return seed_unset(candidate, seed)
 
 
-def fit_candidate(candidate, X, y, weights, n_candidates) -> Outcome:
-    """Fit one candidate and certify it at ``delta / n_candidates``.
+def fit_candidate(candidate, X, y, weights, n_candidates, share=None) -> Outcome:
+    """Fit one candidate and certify it at its share of delta.
 
     Parameters
     ----------
@@ -131,6 +132,8 @@ def fit_candidate(candidate, X, y, weights, n_candidates) -> Outcome:
         Sample weights.
     n_candidates : int
         K.
+    share : float or None, default=None
+        Of delta; None stands for ``1 / K``.
 
     Returns
     -------
@@ -143,7 +146,7 @@ def fit_candidate(candidate, X, y, weights, n_candidates) -> Outcome:
         candidate.fit(X, y, **keywords)
         found = the_only_one(find_certified(candidate))
         inside = found.estimator
-        inside._pay_for_choice(n_candidates, steps_caveat(found.steps))
+        inside._pay_for_choice(n_candidates, steps_caveat(found.steps), share)
     except Exception as failure:
         return Outcome(seconds=time.perf_counter() - start, failure=failure)
     evaluated = inside.evidence_.evaluated

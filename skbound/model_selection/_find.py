@@ -259,9 +259,12 @@ def certificate_of(found: Found, bound=None, delta=None, n_candidates=None):
             f"n_candidates must be at least the {recorded} that the search recorded, got "
             f"{n_candidates}."
         )
-    evidence = replace(
-        evidence, n_candidates=n_candidates or recorded, caveats=steps_caveat(found.steps)
-    )
+    total = n_candidates or recorded
+    share = evidence.share
+    if share is not None:
+        # What further choices leave of it.
+        share *= evidence.n_candidates / total
+    evidence = replace(evidence, n_candidates=total, share=share, caveats=steps_caveat(found.steps))
     delta = estimator.delta if delta is None else delta
     if not isinstance(delta, float | int) or not 0.0 < delta < 1.0:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}.")

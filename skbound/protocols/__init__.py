@@ -4,10 +4,13 @@ from typing import Any
 
 from skbound.protocols._all_rows import AllRows
 from skbound.protocols._compression import PickToLearn
+from skbound.protocols._feature_map import FeatureMap
+from skbound.protocols._frozen_features import FrozenFeatures
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
     EnsembleLearner,
     EnsembleRule,
+    FeatureLearner,
     FittedModel,
     Learner,
     MixtureLearner,
@@ -23,7 +26,10 @@ __all__ = [
     "AllRows",
     "EnsembleLearner",
     "EnsembleRule",
+    "FeatureLearner",
+    "FeatureMap",
     "FittedModel",
+    "FrozenFeatures",
     "HashChoice",
     "Holdout",
     "Learner",
@@ -42,6 +48,7 @@ _BY_NAME = {
     "progressive": Progressive,
     "compression": PickToLearn,
     "recursive_pac_bayes": RecursivePACBayes,
+    "frozen_features": FrozenFeatures,
 }
 
 

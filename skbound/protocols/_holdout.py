@@ -170,12 +170,14 @@ class Holdout(BaseEstimator):
     def _train(self, learner: Any, rows: NDArray[np.intp], seed: int) -> FittedModel:
         """Train one predictor, or several that answer together."""
         if self.n_members == 1:
-            return learner.fit(rows)
+            only: FittedModel = learner.fit(rows)
+            return only
         require(learner, ["ensemble"], "holdout with several members")
         seeds = np.random.default_rng([seed, 3]).integers(2**31 - 1, size=self.n_members)
         fits = Parallel(n_jobs=self.n_jobs)(delayed(learner.fit)(rows, seed=int(s)) for s in seeds)
         model = learner.ensemble(fits, [1.0 / len(fits)] * len(fits), learner.ensemble_rule(fits))
-        return replace(fits[-1], model=model)
+        last: FittedModel = fits[-1]
+        return replace(last, model=model)
 
 
 _IID = "The rows are an i.i.d. sample of the distribution that predict will meet."

@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence import Sample
+from skbound.protocols._feature_map import FeatureMap
 from skbound.protocols._mixture import HashChoice
 
 __all__ = [
     "EnsembleLearner",
     "EnsembleRule",
+    "FeatureLearner",
     "FittedModel",
     "Learner",
     "MixtureLearner",
@@ -123,6 +125,30 @@ class WeightLearner(WarmLearner, Protocol):
 
     def with_parameters(self, fit: FittedModel, weights: NDArray[np.float64]) -> FittedModel:
         """Return the predictor that differs from `fit` in its weights only."""
+        ...
+
+
+class FeatureLearner(Learner, Protocol):
+    """A learner whose predictors end with a linear map that can be replaced."""
+
+    n_classes: int
+
+    def labels(self, rows: Rows) -> NDArray[np.intp]:
+        """Return the number of the class of each row."""
+        ...
+
+    def training_weights(self, rows: Rows) -> NDArray[np.float64]:
+        """Return the weights with which training counts the rows, of mean 1."""
+        ...
+
+    def features(self, fit: FittedModel, rows: Rows) -> NDArray[np.float64]:
+        """Return what the last linear map reads, one vector per row."""
+        ...
+
+    def with_head(
+        self, fit: FittedModel, feature_map: FeatureMap, weights: NDArray[np.float64]
+    ) -> FittedModel:
+        """Return the predictor whose logits are ``feature_map(features) @ weights.T``."""
         ...
 
 

@@ -240,11 +240,51 @@ def test_best_of_is_the_smallest_at_its_share():
     assert BestOf((KLBound(),))(evidence, 0.05).value == KLBound()(evidence, 0.05).value
 
 
+def test_best_of_with_weights_shares_by_them():
+    evidence = checks.make_evidence(checks.typical_losses(BinomialBound()))
+    single, weights = (KLBound(), HoeffdingBound(), BinomialBound()), (0.7, 0.2, 0.1)
+    best = BestOf(single, weights)
+    values = [b(evidence, 0.05 * w).value for b, w in zip(single, weights, strict=True)]
+    assert best(evidence, 0.05).value == pytest.approx(min(values), rel=1e-12)
+    assert best(evidence, 0.05).value > min(b(evidence, 0.05).value for b in single)
+    checks.assert_pays_for_candidates(best)
+    assert pickle.loads(pickle.dumps(best)) == best
+    assert hash(best) != hash(BestOf(single))
+    for even in (None, (0.5, 0.5)):
+        alike = BestOf(single[:2], even)(evidence, 0.05)
+        assert alike.value == BestOf(single[:2])(evidence, 0.05).value
+    # Less than 1 in total gives some of delta away.
+    assert BestOf(single[:1], (0.5,))(evidence).value == pytest.approx(
+        KLBound()(evidence, 0.025).value
+    )
+    thirds = BestOf(single, (1 / 3 + 1e-10,) * 3)
+    assert thirds(evidence, 0.05).value >= BestOf(single)(evidence, 0.05).value
+
+
+@dataclass(frozen=True)
+class Untouchable(Bound):
+    key = method = "untouchable"
+
+    def terms(self, evidence, delta):
+        raise AssertionError("evaluated")
+
+
+def test_a_bound_of_weight_zero_is_not_evaluated():
+    evidence = checks.make_evidence(checks.typical_losses(KLBound()))
+    best = BestOf((Untouchable(), KLBound()), weights=(0.0, 1.0))
+    assert best(evidence, 0.05).value == KLBound()(evidence, 0.05).value
+    with pytest.raises(AssertionError, match="evaluated"):
+        BestOf((Untouchable(), KLBound()))(evidence)
+
+
 def test_constructors_refuse_what_cannot_hold():
     with pytest.raises(ValueError, match="BinomialBound holds for 0-1 losses only"):
         BinomialBound("brier")
     with pytest.raises(ValueError, match=r"loss must be one of .* got 'log'"):
         KLBound("log")
+    for weights in ((0.5,), (0.5, 0.6), (1.1, -0.1), (0.0, 0.0), (math.nan, 0.5), (math.inf, 0.0)):
+        with pytest.raises(ValueError, match="weights must"):
+            BestOf((KLBound(), HoeffdingBound()), weights)
     with pytest.raises(ValueError, match="at least one bound"):
         BestOf(())
     with pytest.raises(ValueError, match="same loss, got"):

@@ -126,6 +126,19 @@ def test_best_of_that_shares_nothing():
         checks.assert_shares_delta(FreeBest(bounds))
 
 
+class WeightsAreForgotten(BestOf):
+    def terms(self, evidence, delta):
+        return FreeBest(self.bounds).terms(evidence, delta)
+
+
+def test_best_of_whose_weights_are_not_paid():
+    bounds, weights = (KLBound(), BinomialBound()), (0.9, 0.1)
+    evidence = checks.make_evidence(checks.typical_losses(KLBound()))
+    paid = min(b(evidence, 0.05 * w).value for b, w in zip(bounds, weights, strict=True))
+    assert BestOf(bounds, weights)(evidence).value == pytest.approx(paid, rel=1e-12)
+    assert WeightsAreForgotten(bounds, weights)(evidence).value < paid
+
+
 def test_order_that_sees_the_losses():
     case = checks.beta(0.4, 2.6), 100, 0.05
     checks.assert_covers(BettingBound("brier"), *case)
