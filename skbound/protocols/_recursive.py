@@ -62,6 +62,11 @@ class RecursivePACBayes(BaseEstimator):
     predictor of the chain, which is fixed once it is drawn.
 
     The pull is the one under which the mean loss plus the divergence per row of a step is least.
+
+    A fifth of the rows held out gave a smaller bound at equal error on all tables of up to 1,000
+    rows that were tried: with 500 rows .26 on average, against .31 for two "held_out" steps that
+    end in the same predictor and more for drawn nets. Published gains are for 60,000 rows and
+    against other PAC-Bayes bounds.
     """
 
     def __init__(
