@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from skbound.evidence import Evidence
+from skbound.evidence import Evidence, FoldSample
 
 __all__ = ["Estimate", "certified_error_estimate"]
 
@@ -40,7 +40,8 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     """Return the error on the certified rows as an estimate of the true error of ``predict``.
 
     After progressive validation that is the mean error of the predictors that share the rows. The
-    last of them alone has usually a smaller one.
+    last of them alone has usually a smaller one. After cross-fitting it is the mean error of single
+    predictors; that of their vote is usually smaller.
 
     Parameters
     ----------
@@ -60,6 +61,9 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     rows = "that were not trained on"
     if evidence.kind == "progressive":
         rows = f"before they were trained on, over {evidence.n_predictors} predictors"
+    elif isinstance(evidence.certified, FoldSample):
+        rows = f"by single predictors of {evidence.n_predictors} that had not seen them"
+        n = evidence.certified.n_samples
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,

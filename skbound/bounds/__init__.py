@@ -6,6 +6,14 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
+from skbound.bounds._cross_fit import (
+    CrossFitBound,
+    FoldBound,
+    FoldKLBound,
+    FoldMixtureBound,
+    FoldUnionBound,
+)
+from skbound.bounds._cross_fit_votes import TandemBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -31,11 +39,17 @@ __all__ = [
     "BinomialBound",
     "Bound",
     "Certificate",
+    "CrossFitBound",
     "EmpiricalBernsteinBound",
+    "FoldBound",
+    "FoldKLBound",
+    "FoldMixtureBound",
+    "FoldUnionBound",
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
     "ProgressiveBound",
+    "TandemBound",
     "binomial_tail_inverse",
     "certificates",
     "kl",

@@ -5,6 +5,13 @@ from __future__ import annotations
 from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
+from skbound.bounds._cross_fit import (
+    CrossFitBound,
+    FoldKLBound,
+    FoldMixtureBound,
+    FoldUnionBound,
+)
+from skbound.bounds._cross_fit_votes import TandemBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -30,10 +37,21 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
     "best": BestOf((BinomialBound(), BettingBound())),
 }
 
+_CROSS_FIT_BOUNDS: dict[str, Bound] = {
+    "cross_fit": CrossFitBound(),
+    "cross_fit_union": FoldUnionBound(),
+    "cross_fit_kl": FoldKLBound(),
+    "cross_fit_mixture": FoldMixtureBound(),
+}
+
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
     "progressive": {"progressive": ProgressiveBound()},
+    "cross_fit_vote": _CROSS_FIT_BOUNDS,
+    "cross_fit_gibbs": _CROSS_FIT_BOUNDS,
+    "cross_fit_average": _CROSS_FIT_BOUNDS,
+    "out_of_bag_vote": {**_CROSS_FIT_BOUNDS, "tandem": TandemBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -44,6 +62,10 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         BettingBound("brier"),
     ),
     "progressive": (ProgressiveBound("brier"),),
+    "cross_fit_vote": (CrossFitBound("brier"),),
+    "cross_fit_gibbs": (CrossFitBound("brier"),),
+    "cross_fit_average": (CrossFitBound("brier"),),
+    "out_of_bag_vote": (CrossFitBound("brier"),),
 }
 
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from skbound.protocols._all_rows import AllRows
+from skbound.protocols._cross_fit import CrossFit
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
     EnsembleLearner,
@@ -19,6 +20,7 @@ from skbound.protocols._progressive import Progressive
 
 __all__ = [
     "AllRows",
+    "CrossFit",
     "EnsembleLearner",
     "EnsembleRule",
     "FittedModel",
@@ -33,7 +35,7 @@ __all__ = [
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive}
+_BY_NAME = {"holdout": Holdout, "progressive": Progressive, "cross_fit": CrossFit}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -42,7 +44,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout" or "progressive"; None stands for `AllRows`.
+        "holdout", "progressive" or "cross_fit"; None stands for `AllRows`.
 
     Returns
     -------
