@@ -209,7 +209,7 @@ class CrossFitBound(FoldBound):
     >>> folds = FoldSample(sample, [i // 200 for i in range(1000)], "gibbs")
     >>> evidence = Evidence(protocol="cross_fit", n_fit=800, majority_share=0.5, certified=folds)
     >>> round(CrossFitBound()(evidence, 0.05).value, 4)
-    0.1536
+    0.1535
     """
 
     key: ClassVar[str] = "cross_fit"

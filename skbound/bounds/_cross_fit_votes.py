@@ -49,7 +49,7 @@ class TandemBound(Bound):
     >>> folds = FoldSample(sample, members, "vote")
     >>> evidence = Evidence(protocol="cross_fit", n_fit=300, majority_share=0.5, certified=folds)
     >>> round(TandemBound()(evidence, 0.05).value, 4)
-    0.0388
+    0.039
     """
 
     key: ClassVar[str] = "tandem"

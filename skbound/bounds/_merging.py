@@ -44,7 +44,9 @@ _SLACK = 1e-10
 # Below this, tails are too close to the smallest double.
 _LOG_SMALLEST = -600.0
 # A predictor that may be as bad as this at no cost failed on all its rows.
-_LARGEST = 1.0 - 1e-9
+_LARGEST = 1.0 - 1e-8
+# Steps that place a number well enough to compare prices; a wrong price is still a valid one.
+_ROUGH = 22
 
 
 def binomial_tails(sizes: NDArray[np.intp], counts: NDArray[np.intp]) -> Costs:
@@ -238,32 +240,33 @@ def largest_mean(costs: Costs, n_predictors: int, limit: float) -> float:
     ``mean_j a_j + (limit - mean_j cost_j(a_j)) / g``, whatever the price. The best price is the one
     at which the costs meet the limit; an inaccurate one only makes the result larger.
     """
-    found = []
 
-    def overspent(log_price: float) -> float:
+    def passed(log_price: float, n_steps: int) -> tuple[float, float]:
+        """Return what the price leaves of the limit, and the bound that it gives."""
         price = math.exp(log_price)
-        inside, outside = _where(lambda means: costs(means)[1] <= price, n_predictors)
+        inside, outside = _where(lambda means: costs(means)[1] <= price, n_predictors, n_steps)
         left = limit - float(costs(inside)[0].mean())
-        found.append(float(outside.mean()) + left / price)
-        return -left
+        return left, float(outside.mean()) + left / price
 
-    free = _where(lambda means: costs(means)[0] <= 0.0, n_predictors)[0] > _LARGEST
+    free = _where(lambda means: costs(means)[0] <= 0.0, n_predictors, 30)[0] > _LARGEST
     if free.all():
         return 1.0
     # At the best price not all others are below this cost, nor all above.
     even = limit / float(1.0 - free.mean())
-    inside, _ = _where(lambda means: costs(means)[0] <= even, n_predictors)
+    inside, _ = _where(lambda means: costs(means)[0] <= even, n_predictors, 42)
     slopes = costs(inside)[1][~free]
-    low, high = math.log(slopes.min()), math.log(slopes.max())
-    if overspent(low) < 0.0 < overspent(high):
-        optimize.brentq(overspent, low, high, xtol=1e-6)
-    return min(1.0, min(found) * (1.0 + _SLACK) + _SLACK)
+    price, high = math.log(slopes.min()), math.log(slopes.max())
+    if passed(price, _ROUGH)[0] > 0.0 > passed(high, _ROUGH)[0]:
+        price = optimize.brentq(lambda x: passed(x, _ROUGH)[0], price, high, xtol=1e-4)
+    return min(1.0, passed(price, 50)[1] * (1.0 + _SLACK) + _SLACK)
 
 
-def _where(holds: Callable[[Numbers], NDArray[np.bool_]], n: int) -> tuple[Numbers, Numbers]:
+def _where(
+    holds: Callable[[Numbers], NDArray[np.bool_]], n: int, n_steps: int
+) -> tuple[Numbers, Numbers]:
     """Return numbers up to which a condition holds, and from which on it does not."""
     inside, outside = np.zeros(n), np.ones(n)
-    for _ in range(42):
+    for _ in range(n_steps):
         middle = (inside + outside) / 2.0
         true = holds(middle)
         inside = np.where(true, middle, inside)

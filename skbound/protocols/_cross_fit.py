@@ -79,7 +79,7 @@ class CrossFit(BaseEstimator):
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
         self._check()
-        n_folds = _N_FOLDS if isinstance(self.n_folds, str) else int(self.n_folds)
+        n_folds = _N_FOLDS if isinstance(self.n_folds, str) else min(int(self.n_folds), _N_FOLDS)
         members = np.repeat(np.arange(n_folds), 40)
         rows = np.arange(members.size) % (40 if self.scheme == "bags" else members.size)
         losses = np.zeros(members.size)
