@@ -71,10 +71,10 @@ class FoldSample:
     @property
     def kind(self) -> str:
         """What ``predict`` does, and whether pairs of predictors share unseen rows."""
+        vote = self.predictor == "vote" and self.n_predictors > 2
         repeated = self.n_samples < self.sample.n_samples
-        if self.predictor == "vote" and self.n_predictors > 2 and repeated:
-            if self.pairs()[0].all():
-                return "out_of_bag_vote"
+        if vote and repeated and self.pairs()[0].all():
+            return "out_of_bag_vote"
         return f"cross_fit_{self.predictor}"
 
     @property

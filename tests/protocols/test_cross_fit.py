@@ -237,10 +237,10 @@ def test_real_data_end_to_end():
         depth=1, width=16, max_epochs=20, protocol="cross_fit", random_state=0
     )
     fitted = model.fit(X[:400], y[:400])
-    assert (fitted.n_samples_fit_, fitted.n_samples_certified_) == (267, 400)
+    assert (fitted.n_samples_fit_, fitted.n_samples_certified_) == (320, 400)
     assert fitted.certificate_.name == "cross_fit"
     error = np.mean(fitted.predict(X[400:]) != y[400:])
-    assert error <= fitted.generalization_bound_ < 0.2
+    assert error <= fitted.generalization_bound_ < 0.25
     assert not fitted.certificate_.vacuous
     alone = fitted.certificate_.terms["empirical_loss"]
     assert float(fitted.predicted_error_) == pytest.approx(alone, abs=1e-3)
