@@ -35,6 +35,8 @@ ESTIMATORS = [
     TransformerClassifier(protocol="recursive_pac_bayes", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol=RecursivePACBayes(predictor="held_out")),
     TransformerClassifier(protocol="frozen_features", max_epochs=15, depth=1, width=16),
+    TransformerClassifier(protocol="cross_fit", max_epochs=15, depth=1, width=16),
+    BoundedClassifier(LogisticRegression(), protocol="cross_fit"),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),

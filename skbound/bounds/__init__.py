@@ -8,6 +8,14 @@ from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, reso
 from skbound.bounds._certificate import Certificate, no_certificate
 from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
 from skbound.bounds._covering import CoveringBound, EntropyBound, dudley_integral
+from skbound.bounds._cross_fit import (
+    CrossFitBound,
+    FoldBound,
+    FoldKLBound,
+    FoldMixtureBound,
+    FoldUnionBound,
+)
+from skbound.bounds._cross_fit_votes import TandemBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -46,8 +54,13 @@ __all__ = [
     "Bound",
     "Certificate",
     "CoveringBound",
+    "CrossFitBound",
     "EmpiricalBernsteinBound",
     "EntropyBound",
+    "FoldBound",
+    "FoldKLBound",
+    "FoldMixtureBound",
+    "FoldUnionBound",
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
@@ -59,6 +72,7 @@ __all__ = [
     "SampleCompressionBound",
     "SplitKLBound",
     "StabilityBound",
+    "TandemBound",
     "UnexpectedBernsteinBound",
     "binomial_tail_inverse",
     "c_bound",

@@ -7,6 +7,13 @@ from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
 from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
 from skbound.bounds._covering import CoveringBound, EntropyBound
+from skbound.bounds._cross_fit import (
+    CrossFitBound,
+    FoldKLBound,
+    FoldMixtureBound,
+    FoldUnionBound,
+)
+from skbound.bounds._cross_fit_votes import TandemBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -44,6 +51,11 @@ LINEAR_HEAD_BOUNDS: dict[str, Bound] = {
     "stability": StabilityBound(),
     "entropy": EntropyBound(),
     "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound()), (0.6, 0.2, 0.2)),
+_CROSS_FIT_BOUNDS: dict[str, Bound] = {
+    "cross_fit": CrossFitBound(),
+    "cross_fit_union": FoldUnionBound(),
+    "cross_fit_kl": FoldKLBound(),
+    "cross_fit_mixture": FoldMixtureBound(),
 }
 
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
@@ -56,6 +68,10 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     },
     "recursive": {"recursive": RecursiveBound()},
     "linear_head": LINEAR_HEAD_BOUNDS,
+    "cross_fit_vote": _CROSS_FIT_BOUNDS,
+    "cross_fit_gibbs": _CROSS_FIT_BOUNDS,
+    "cross_fit_average": _CROSS_FIT_BOUNDS,
+    "out_of_bag_vote": {**_CROSS_FIT_BOUNDS, "tandem": TandemBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -69,6 +85,10 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
     ),
     "progressive": (ProgressiveBound("brier"),),
     "compression": (PickToLearnBound("brier"), SampleCompressionBound("brier")),
+    "cross_fit_vote": (CrossFitBound("brier"),),
+    "cross_fit_gibbs": (CrossFitBound("brier"),),
+    "cross_fit_average": (CrossFitBound("brier"),),
+    "out_of_bag_vote": (CrossFitBound("brier"),),
 }
 
 

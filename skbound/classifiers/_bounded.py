@@ -51,6 +51,12 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     bound : str or Bound, default="auto"
         "auto" is the protocol's own, for a hold-out the exact "binomial"; each protocol's page
         lists the others. Or an object of :mod:`skbound.bounds`.
+    protocol : "holdout", "progressive", "cross_fit", None or object, default="holdout"
+        How the rows are spent. None trains on all of them and certifies nothing.
+    bound : str or Bound, default="auto"
+        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
+        progressive validation, "cross_fit" for cross-fitting. A hold-out also has "kl",
+        "hoeffding", "empirical_bernstein", "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     random_state : int, RandomState instance or None, default=None
@@ -69,7 +75,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     evidence_ : Evidence
         The numbers that all of these were computed from.
     estimator_ : classifier
-        The fitted classifier; after progressive validation an object whose ``parts`` are several.
+        The fitted classifier; where several answer, an object whose ``parts`` are those.
     classes_ : ndarray of shape (n_classes,)
         Labels seen in fit.
     n_features_in_ : int

@@ -83,6 +83,12 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     bound : str or Bound, default="auto"
         "auto" is the protocol's own, for a hold-out the exact "binomial"; each protocol's page
         lists the others. Or an object of :mod:`skbound.bounds`.
+    protocol : "holdout", "progressive", "cross_fit", None or object, default="holdout"
+        How the rows are spent. None trains on all of them and certifies nothing.
+    bound : str or Bound, default="auto"
+        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
+        progressive validation, "cross_fit" for cross-fitting. A hold-out also has "kl",
+        "hoeffding", "empirical_bernstein", "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     callbacks : list or tuple of skorch callbacks, default=()
@@ -128,8 +134,8 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     history_ : list of dict
         Losses and seconds per epoch.
     net_ : skorch.NeuralNetClassifier or None
-        The trained net; None if there is only one class. After progressive validation the last of
-        several, with its `history_` and `tokenizer_`; ``predict`` uses all of them.
+        The trained net; None if there is only one class. Where several nets answer, the last of
+        them, with its `history_` and `tokenizer_`; ``predict`` uses all of them.
     tokenizer_ : tokenizer
         Fitted on training rows only.
     device_ : str

@@ -6,6 +6,7 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 
 from skbound.evidence._compression import CompressedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
+from skbound.evidence._folds import FoldPredictor, FoldSample
 from skbound.evidence._linear_head import LinearHeadSample
 from skbound.evidence._progressive import ProgressiveSample
 from skbound.evidence._recursive import RecursiveSample, RecursiveStep
@@ -15,6 +16,8 @@ __all__ = [
     "CertifiedRecord",
     "CompressedSample",
     "Evidence",
+    "FoldPredictor",
+    "FoldSample",
     "LinearHeadSample",
     "Loss",
     "ProgressiveSample",

@@ -4,6 +4,7 @@ from typing import Any
 
 from skbound.protocols._all_rows import AllRows
 from skbound.protocols._compression import PickToLearn
+from skbound.protocols._cross_fit import CrossFit
 from skbound.protocols._feature_map import FeatureMap
 from skbound.protocols._frozen_features import FrozenFeatures
 from skbound.protocols._holdout import Holdout
@@ -24,6 +25,7 @@ from skbound.protocols._recursive import RecursivePACBayes
 
 __all__ = [
     "AllRows",
+    "CrossFit",
     "EnsembleLearner",
     "EnsembleRule",
     "FeatureLearner",
@@ -49,6 +51,7 @@ _BY_NAME = {
     "compression": PickToLearn,
     "recursive_pac_bayes": RecursivePACBayes,
     "frozen_features": FrozenFeatures,
+    "cross_fit": CrossFit,
 }
 
 

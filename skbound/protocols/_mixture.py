@@ -18,15 +18,18 @@ __all__ = ["HashChoice", "canonical_rows", "check_distinct"]
 _DISTINCT = 0.95
 # The mean error over the key has a variance of at most the largest probability of one row.
 _LARGEST_SHARE = 0.01
+_PROGRESSIVE = "protocol='progressive'"
 
 
-def canonical_rows(X: Any) -> NDArray[np.float32]:
+def canonical_rows(X: Any, protocol: str = _PROGRESSIVE) -> NDArray[np.float32]:
     """Return rows of numbers in the one form in which they are compared and hashed.
 
     Parameters
     ----------
     X : array-like of numbers of shape (n_samples, ...)
         Rows as a classifier gets them.
+    protocol : str, default="protocol='progressive'"
+        Who asks, for the message.
 
     Returns
     -------
@@ -42,8 +45,8 @@ def canonical_rows(X: Any) -> NDArray[np.float32]:
     array = np.asarray(X)
     if array.dtype.kind not in "fiub" or array.ndim < 2:
         raise ValueError(
-            f"protocol='progressive' needs rows of numbers, in an array, a DataFrame or a tensor, "
-            f"because predict hashes them; got {type(X).__name__} with dtype {array.dtype}. "
+            f"{protocol} needs rows of numbers, in an array, a DataFrame or a tensor, because "
+            f"predict hashes them; got {type(X).__name__} with dtype {array.dtype}. "
             f"Use protocol='holdout', or encode the rows as numbers before fit."
         )
     with np.errstate(over="ignore"):
@@ -53,7 +56,7 @@ def canonical_rows(X: Any) -> NDArray[np.float32]:
     return np.ascontiguousarray(rows)
 
 
-def check_distinct(X: Any) -> None:
+def check_distinct(X: Any, protocol: str = _PROGRESSIVE) -> None:
     """Refuse rows that repeat too often for a choice by hash.
 
     A row value that is frequent gets one predictor for good, so the error would depend on the key.
@@ -61,7 +64,9 @@ def check_distinct(X: Any) -> None:
     Parameters
     ----------
     X : array-like of numbers of shape (n_samples, ...)
-        Training-side rows.
+        Training-side rows, or all rows where all are trained on.
+    protocol : str, default="protocol='progressive'"
+        Who asks, for the message.
 
     Raises
     ------
@@ -69,16 +74,16 @@ def check_distinct(X: Any) -> None:
         If fewer than 95 % of the rows are distinct, or one occurs more than twice and makes up
         more than 1 % of them.
     """
-    rows = canonical_rows(X)
+    rows = canonical_rows(X, protocol)
     whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     counts = np.unique(whole, return_counts=True)[1]
     share, largest = len(counts) / len(rows), int(counts.max())
     if share < _DISTINCT or largest > max(2.0, _LARGEST_SHARE * len(rows)):
         raise ValueError(
-            f"protocol='progressive' needs rows that hardly repeat, because predict chooses among "
-            f"its predictors by a hash of the row: at least {_DISTINCT:.0%} of the rows of the "
-            f"first part must be distinct and no row may make up more than {_LARGEST_SHARE:.0%} "
-            f"of them, got {share:.1%} distinct and one row {largest} times among {len(rows)}. "
+            f"{protocol} needs rows that hardly repeat, because predict chooses among its "
+            f"predictors by a hash of the row: at least {_DISTINCT:.0%} of the rows that it looks "
+            f"at must be distinct and no row may make up more than {_LARGEST_SHARE:.0%} of them, "
+            f"got {share:.1%} distinct and one row {largest} times among {len(rows)}. "
             f"Use protocol='holdout'."
         )
 

@@ -1,0 +1,325 @@
+"""Bounds for several predictors, each evaluated on rows that it was not trained on."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._inversion import kl_inverse_upper, log_xi
+from skbound.bounds._merging import largest_mean, merged_mean, union_mean
+from skbound.evidence import Evidence, FoldSample, Loss
+from skbound.exceptions import MissingEvidenceError
+
+__all__ = ["CrossFitBound", "FoldBound", "FoldKLBound", "FoldMixtureBound", "FoldUnionBound"]
+
+Sizes = NDArray[np.intp]
+Numbers = NDArray[np.float64]
+
+
+def fold_record(evidence: Evidence, method: str) -> FoldSample:
+    """Return the record of cross-fitting.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of a cross-fit protocol.
+    method : str
+        The bound in words, for the message.
+
+    Returns
+    -------
+    FoldSample
+        What was recorded.
+
+    Raises
+    ------
+    MissingEvidenceError
+        If the evidence holds something else.
+    """
+    folds = evidence.certified
+    if not isinstance(folds, FoldSample):
+        raise MissingEvidenceError(
+            f"The {method} needs several predictors, each evaluated on rows that it was not "
+            f"trained on, but the protocol {evidence.protocol!r} has recorded none. Fit with "
+            f"protocol='cross_fit', or use bound='auto'."
+        )
+    return folds
+
+
+@dataclass(frozen=True)
+class FoldBound(Bound):
+    r"""Bound on the mean true loss of several predictors, and on what they answer together.
+
+    A subclass states `key` and `method` and implements `upper`, a bound ``U`` on the mean ``mu`` of
+    the true losses of `K` predictors, all weighted alike, whatever the dependence among them.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss that is bounded.
+
+    Raises
+    ------
+    ValueError
+        If the name of the loss is unknown.
+
+    Notes
+    -----
+    What follows for ``predict``:
+
+    - *A hash of the row chooses one predictor.* Over the key, its expected loss is ``mu``.
+    - *Majority vote.* Where the vote is wrong, no more than half of the votes are right, so at
+      least ``a = (K + 1) // 2`` are wrong. By Markov's inequality the error of the vote is at most
+      ``K / a`` times ``mu``: 3/2 for three predictors, 5/3 for five, and 2 for any even number.
+      Half the Brier score of the shares of votes is convex in them: at most ``mu``.
+    - *Averaged probabilities.* Half the Brier score is convex, so by Jensen's inequality that of
+      the average is at most the mean of the predictors' own. Where the average is largest at a
+      wrong class, the right one has at most 1/2 and some other no less than the right one, so half
+      the Brier score is at least 1/4: the error of ``predict`` is at most four times as large.
+    """
+
+    loss: Loss = "zero_one"
+
+    def __post_init__(self) -> None:
+        if self.loss not in get_args(Loss):
+            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
+
+    @abstractmethod
+    def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
+        """Return what the mean true loss exceeds with probability at most `delta`.
+
+        Parameters
+        ----------
+        sizes, sums : ndarray of shape (n_predictors,)
+            Rows that each predictor was evaluated on, and its summed losses there.
+        delta : float
+            In (0, 1).
+        zero_one : bool
+            Whether the losses are 0 or 1.
+
+        Returns
+        -------
+        float
+            Bound on the equally weighted mean. Where it is below the mean loss seen, that is used.
+        """
+
+    def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
+        """Split the bound into the mean loss, what confidence adds, and the price of the vote.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of a cross-fit protocol.
+        delta : float
+            In (0, 1).
+
+        Returns
+        -------
+        dict of str to float
+            ``"empirical_loss"``, the mean loss of single predictors; ``"vote"`` or ``"average"``
+            where the error of all together is bounded through it; and ``"confidence"``.
+
+        Raises
+        ------
+        MissingEvidenceError
+            If the rows were not cross-fitted, or probabilities are needed and there are none.
+        """
+        folds = fold_record(evidence, self.method)
+        losses_of(folds.sample, self.loss, self.method)
+        if self.loss == "zero_one" and folds.predictor == "average":
+            losses_of(folds.sample, "brier", self.method)
+            return self._scaled(folds, "brier", delta, 4.0, "average")
+        if self.loss == "zero_one" and folds.predictor == "vote":
+            return self._scaled(folds, "zero_one", delta, vote_factor(folds.n_predictors), "vote")
+        return self._scaled(folds, self.loss, delta, 1.0, "")
+
+    def _scaled(
+        self, folds: FoldSample, loss: Loss, delta: float, factor: float, name: str
+    ) -> dict[str, float]:
+        """Return `factor` times the bound on the mean loss, in terms of the loss asked for."""
+        sizes, sums = folds.sums(loss)
+        mean = _mean_of_means(sizes, sums)
+        zero_one = loss == "zero_one" or folds.predictor == "vote"
+        upper = max(mean, self.upper(sizes, sums, delta, zero_one=zero_one))
+        shown = mean if loss == self.loss else _mean_of_means(*folds.sums(self.loss))
+        terms = {"empirical_loss": shown}
+        if name:
+            terms[name] = max(0.0, factor * mean - shown)
+        terms["confidence"] = factor * (upper - mean)
+        return terms
+
+
+def vote_factor(n_predictors: int) -> float:
+    """Return how many times the mean error of its members the error of a majority vote can be.
+
+    Parameters
+    ----------
+    n_predictors : int
+        With one vote each.
+
+    Returns
+    -------
+    float
+        From 1 to 2.
+    """
+    return n_predictors / ((n_predictors + 1) // 2)
+
+
+def _mean_of_means(sizes: Sizes, sums: Numbers) -> float:
+    return math.fsum(sums / sizes) / len(sizes)
+
+
+@dataclass(frozen=True)
+class CrossFitBound(FoldBound):
+    r"""Merge the tails of all predictors, whatever their dependence.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss that is bounded.
+
+    Notes
+    -----
+    Let ``mu_j`` be the true loss of predictor ``j`` of `K` and ``P_j`` the tail of its own losses
+    at ``mu_j``: the exact binomial tail for errors; for other losses the smaller of Chernoff's and
+    Bentkus's bounds on it. Given the rows that it was trained on, ``P_j`` is a p-value. With
+    probability at least ``1 - delta``
+
+    ``mean_j max(0, ln(x delta / P_j)) < t``,  ``x = t / (1 - exp(-K t))``,
+
+    and the bound is the largest mean of the ``mu_j`` for which this holds, found by convex
+    optimisation. The constant ``t`` is the one that maximises ``t exp(-t) / (1 - exp(-K t))``. With
+    equal counts each tail is then as at level ``delta / c``, with ``c`` between 2 (two predictors)
+    and ``e = 2.718...`` (many), where a union bound pays ``K``. The proof is Markov's inequality:
+    ``f(p) = min(K, max(0, ln(x delta / p)) / t)`` does not increase in ``p`` and has the integral
+    `delta`, so the mean of the ``f(P_j)`` has an expectation of at most `delta`. Vovk and Wang,
+    "Combining p-values via averaging", Biometrika 107, 2020, treat the geometric mean of dependent
+    p-values. Bentkus, "On Hoeffding's inequalities", Annals of Probability 32, 2004, Theorem 1.2.
+
+    Examples
+    --------
+    >>> from skbound.evidence import Evidence, FoldSample, Sample
+    >>> sample = Sample(range(1000), ([1] * 20 + [0] * 180) * 5)
+    >>> folds = FoldSample(sample, [i // 200 for i in range(1000)], "gibbs")
+    >>> evidence = Evidence(protocol="cross_fit", n_fit=800, majority_share=0.5, certified=folds)
+    >>> round(CrossFitBound()(evidence, 0.05).value, 4)
+    0.1535
+    """
+
+    key: ClassVar[str] = "cross_fit"
+    method: ClassVar[str] = "merged tail bound"
+
+    def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
+        """Find the largest mean that the merged tails allow. See `FoldBound.upper`."""
+        return merged_mean(sizes, sums, math.log(delta), zero_one=zero_one)
+
+
+@dataclass(frozen=True)
+class FoldUnionBound(FoldBound):
+    """Average the bounds of all predictors, each at ``delta / K``.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss that is bounded.
+
+    Notes
+    -----
+    Exact binomial tails for errors, Chernoff's bound for other losses. By the union bound all of
+    them hold at once. For one or two predictors and 0-1 losses it is the same as
+    :class:`CrossFitBound`.
+    """
+
+    key: ClassVar[str] = "cross_fit_union"
+    method: ClassVar[str] = "union bound over the predictors"
+
+    def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
+        """Average the bounds. See `FoldBound.upper`."""
+        return union_mean(sizes, sums, math.log(delta), zero_one=zero_one)
+
+
+@dataclass(frozen=True)
+class FoldKLBound(FoldBound):
+    """Bound the relative entropy between the mean loss and the mean true loss.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss that is bounded.
+
+    Notes
+    -----
+    Relative entropy is jointly convex, so with ``m`` the smallest number of rows of a predictor
+    ``m kl(q, mu)`` is at most the mean of ``m_j kl(q_j, mu_j)``, and
+    ``kl(q, mu) <= ln(xi(m_max) / delta) / m`` with Maurer's constant ``xi``. This is the bound of
+    Thiemann, Igel, Wintenberger and Seldin, "A strongly quasiconvex PAC-Bayesian bound", ALT 2017,
+    without weights to choose, and with ``xi`` in place of ``2 sqrt(m)``.
+    """
+
+    key: ClassVar[str] = "cross_fit_kl"
+    method: ClassVar[str] = "relative-entropy bound over the predictors"
+
+    def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
+        """Invert the relative entropy at the mean loss. See `FoldBound.upper`."""
+        nats = (log_xi(int(sizes.max())) - math.log(delta)) / int(sizes.min())
+        return kl_inverse_upper(min(1.0, _mean_of_means(sizes, sums)), nats)
+
+
+@dataclass(frozen=True)
+class FoldMixtureBound(FoldBound):
+    """Average exponential e-values with constants that were fixed beforehand.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss that is bounded.
+    rates : tuple of float, default=(0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+        Positive constants, weighted alike. They must not depend on the evaluated rows, and in
+        cross-fitting all rows are evaluated.
+
+    Raises
+    ------
+    ValueError
+        If there is no rate or one is not positive.
+
+    Notes
+    -----
+    With ``S_j`` the sum of the ``m_j`` losses of predictor ``j`` and ``c = 1 - exp(-a)``, the
+    expectation of ``exp(-a S_j) (1 - c mu_j)^(-m_j)`` is at most 1 for every rate ``a`` (by
+    convexity of the exponential), and so is that of a mean over rates and predictors. By Markov's
+    inequality it stays below ``1 / delta``; the bound is the largest mean of the ``mu_j`` for which
+    it does, found by convex optimisation, so unequal numbers of rows need no care. With equal
+    counts and the right rate it is Chernoff's bound without Maurer's constant.
+    """
+
+    key: ClassVar[str] = "cross_fit_mixture"
+    method: ClassVar[str] = "mean of exponential e-values"
+
+    rates: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "rates", tuple(self.rates))
+        if not self.rates or not all(0.0 < rate < math.inf for rate in self.rates):
+            raise ValueError(f"rates must be positive numbers, at least one, got {self.rates!r}.")
+
+    def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
+        """Find the largest mean that the e-values allow. See `FoldBound.upper`."""
+        rates = np.array(self.rates)[:, None]
+        shares = -np.expm1(-rates)
+        offset = math.log(delta) - math.log(len(self.rates))
+
+        def costs(means: Numbers) -> tuple[Numbers, Numbers]:
+            exponents = offset - rates * sums - sizes * np.log1p(-shares * means)
+            # Cut off far beyond the limit of 1, where it changes nothing.
+            values = np.exp(np.minimum(exponents, 600.0))
+            slopes = values * sizes * shares / (1.0 - shares * means)
+            return values.sum(axis=0), slopes.sum(axis=0)
+
+        return largest_mean(costs, len(sizes), 1.0)
