@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -31,7 +32,8 @@ _NO_DECAY = ("*norm*", "*bias", "embedding*", "cls_token")
 class TrainingPlan:
     """How to train: parameters of TransformerClassifier by the same names, resolved.
 
-    `pull` weighs the squared distance from the initial weights.
+    `regularizers` are ready to use: cloned. `pull` weighs the squared distance from the initial
+    weights.
     """
 
     max_epochs: int
@@ -42,6 +44,7 @@ class TrainingPlan:
     label_smoothing: float
     gradient_clip: float | None
     n_iter_no_change: int
+    regularizers: tuple[Any, ...]
     callbacks: tuple[Callback, ...]
     device: str
     verbose: int
@@ -145,6 +148,28 @@ def _callbacks(plan: TrainingPlan, n_steps: int, *, validated: bool) -> list:
     return callbacks
 
 
+def _regularized(*batch, regularizers, generators, n_classes):
+    """Return what the regularisers make of a batch, one after the other."""
+    for regularizer, generator in zip(regularizers, generators, strict=True):
+        batch = regularizer.on_batch(*batch, n_classes=n_classes, generator=generator)
+    return batch
+
+
+def _change(plan: TrainingPlan, *, seed: int, n_classes: int):
+    """Return the function that every training batch goes through; None if there is none."""
+    if not plan.regularizers:
+        return None
+    # Far from the seeds of the dropout masks, of which there is one per block.
+    generators = [
+        torch.Generator().manual_seed(seed + 1_000_000 + number)
+        for number in range(len(plan.regularizers))
+    ]
+    # Not a function made here, which could not be pickled with the net.
+    return partial(
+        _regularized, regularizers=plan.regularizers, generators=generators, n_classes=n_classes
+    )
+
+
 def _silent(*args: Any) -> None:
     """Take the place of print."""
 
@@ -171,7 +196,7 @@ def train(
     plan : TrainingPlan
         Hyper-parameters.
     seed : int
-        Seed of the order of rows and the dropout masks.
+        Seed of the order of rows, the dropout masks and the regularisers.
     n_classes : int
         Number of logits.
 
@@ -189,6 +214,8 @@ def train(
     KeyboardInterrupt
         If the user interrupts.
     """
+    for regularizer in plan.regularizers:
+        regularizer.check(tuple(data.tensors[0].shape))
     dropouts = [m for m in module.modules() if isinstance(m, SeededDropout)]
     for number, dropout in enumerate(dropouts, start=1):
         dropout.generator = torch.Generator(plan.device).manual_seed(seed + number)
@@ -226,6 +253,7 @@ def _net(module, n_samples, validation, plan, *, seed, n_classes) -> _WeightedNe
         batch_size=plan.batch_size,
         iterator_train=TensorBatches,
         iterator_train__generator=torch.Generator().manual_seed(seed),
+        iterator_train__change=_change(plan, seed=seed, n_classes=n_classes),
         iterator_valid=TensorBatches,
         train_split=None if validation is None else predefined_split(validation),
         classes=list(range(n_classes)),

@@ -24,6 +24,7 @@ from skbound.classifiers._parameters import (
     check_class_weight,
     check_heads,
     check_optimizer,
+    check_regularizers,
 )
 from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
@@ -74,9 +75,10 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         Patience of early stopping, in epochs.
     class_weight : dict, "balanced" or None, default=None
         Acts on training only.
-    tokenizer : {"auto", "table", "sequence"} or tokenizer object, default="auto"
+    tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
-        (n_samples, n_tokens, n_features).
+        (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
+        each 4 x 4 pixels; `PatchTokenizer` knows other sizes.
     protocol : "holdout", "progressive", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
@@ -85,6 +87,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
+    regularizers : list or tuple of regularizers, default=()
+        Such as ``RandomShift()`` for images. Cloned; they act in this order on the rows that are
+        trained on, never on those that are validated or certified.
     callbacks : list or tuple of skorch callbacks, default=()
         Copied, then called during training. One that loads weights, such as ``LoadInitState``, is
         covered by no certificate if those weights have seen certified rows.
@@ -97,7 +102,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         the last digits of a fit; None leaves it alone. Prediction uses one, so that its digits
         depend on nothing.
     random_state : int, RandomState instance or None, default=None
-        Seeds the split, the initial weights, the order of rows and dropout.
+        Seeds the split, the initial weights, the order of rows, dropout and regularizers.
     verbose : bool or int, default=0
         Whether to print a line per epoch.
 
@@ -116,9 +121,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels seen in fit.
     n_features_in_ : int
-        Numbers per row of a table, or per token of a sequence.
+        Numbers per row of a table, or per token of a sequence; columns of 3-D images.
     n_tokens_in_ : int
-        Tokens per row; only for 3-D data.
+        Tokens per row, or rows of 3-D images; only for 3-D data.
     feature_names_in_ : ndarray of str
         Column names, for a DataFrame.
     n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
@@ -175,6 +180,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "delta": [Interval(Real, 1e-300, 1, closed="left")],
+        "regularizers": [list, tuple],
         "callbacks": [list, tuple],
         "dtype": [StrOptions({"float32", "float64"})],
         "device": [str],
@@ -206,6 +212,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         protocol="holdout",
         bound="auto",
         delta=0.05,
+        regularizers=(),
         callbacks=(),
         dtype="float32",
         device="auto",
@@ -233,6 +240,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         self.protocol = protocol
         self.bound = bound
         self.delta = delta
+        self.regularizers = regularizers
         self.callbacks = callbacks
         self.dtype = dtype
         self.device = device
@@ -269,6 +277,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         check_heads(self.width, self.n_heads)
         check_callbacks(self.callbacks)
         check_optimizer(self.optimizer)
+        check_regularizers(self.regularizers)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=True)
             y = check_labels(y)

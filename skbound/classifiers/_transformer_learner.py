@@ -376,6 +376,7 @@ class TransformerLearner(LabelledRows):
             label_smoothing=p.label_smoothing,
             gradient_clip=p.gradient_clip,
             n_iter_no_change=p.n_iter_no_change,
+            regularizers=tuple(clone(regularizer) for regularizer in p.regularizers),
             callbacks=tuple(p.callbacks),
             device=device,
             verbose=p.verbose,
