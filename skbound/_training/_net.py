@@ -19,6 +19,7 @@ from torch.utils.data import TensorDataset
 
 from skbound._nn._dropout import SeededDropout
 from skbound._training._batches import TensorBatches
+from skbound._training._shares import Helpers, split_batch
 
 __all__ = ["TrainingPlan", "train"]
 
@@ -32,8 +33,8 @@ _NO_DECAY = ("*norm*", "*bias", "embedding*", "cls_token")
 class TrainingPlan:
     """How to train: parameters of TransformerClassifier by the same names, resolved.
 
-    `regularizers` are ready to use: cloned. `pull` weighs the squared distance from the initial
-    weights.
+    Several `n_threads` share each batch, on the CPU. `regularizers` are ready to use: cloned.
+    `pull` weighs the squared distance from the initial weights.
     """
 
     max_epochs: int
@@ -48,6 +49,7 @@ class TrainingPlan:
     callbacks: tuple[Callback, ...]
     device: str
     verbose: int
+    n_threads: int = 1
     pull: float = 0.0
 
 
@@ -65,13 +67,37 @@ class _WeightedNet(NeuralNetClassifier):
         self.label_smoothing, self.pull = label_smoothing, pull
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
-        labels, weights = y_true
+        return self._mean_loss(y_pred, *y_true, training=training) + self._penalty(training)
+
+    def _mean_loss(self, logits, labels, weights, *, training):
         smoothing = self.label_smoothing if training else 0.0
-        losses = F.cross_entropy(y_pred, labels, reduction="none", label_smoothing=smoothing)
-        loss = (losses * weights).mean()
-        if training and self.pull > 0.0:
-            loss = loss + 0.5 * self.pull * self._squared_distance()
-        return loss
+        losses = F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)
+        return (losses * weights).mean()
+
+    def _penalty(self, training):
+        return 0.5 * self.pull * self._squared_distance() if training and self.pull > 0.0 else 0.0
+
+    def train_step_single(self, batch, **fit_params):
+        X, (labels, weights) = batch
+        shares = split_batch(1 + self.helpers_.n_helpers, X, labels, weights)
+        if len(shares) == 1:
+            return super().train_step_single(batch, **fit_params)
+
+        def part_of_loss(logits, labels, weights):
+            share = len(labels) / len(X)
+            return share * self._mean_loss(logits, labels, weights, training=True)
+
+        self._set_training(True)
+        finish = self.helpers_.start(part_of_loss, shares[1:])
+        own, *of_loss = shares[0]
+        logits = self.infer(own)
+        loss = part_of_loss(logits, *of_loss) + self._penalty(training=True)
+        loss.backward()
+        others = finish()
+        return {
+            "loss": loss.detach() + sum(value for value, _ in others),
+            "y_pred": torch.cat([logits.detach(), *(other for _, other in others)]),
+        }
 
     def _squared_distance(self):
         """Return the squared distance of the weights from those that training started with."""
@@ -220,15 +246,18 @@ def train(
     for number, dropout in enumerate(dropouts, start=1):
         dropout.generator = torch.Generator(plan.device).manual_seed(seed + number)
     net = _net(module, len(data), validation, plan, seed=seed, n_classes=n_classes)
+    n_helpers = plan.n_threads - 1 if plan.device == "cpu" else 0
     try:
-        net.fit(data, None)
+        with Helpers(module, n_helpers, seed) as net.helpers_:
+            net.fit(data, None)
     except _Interrupted as interrupt:
         raise KeyboardInterrupt from interrupt
     for dropout in dropouts:
         dropout.generator = None
     wanted = ("train_loss", "valid_loss", "dur")
     history = [{key: float(row[key]) for key in wanted if key in row} for row in net.history]
-    net.__dict__.pop("anchor_", None)
+    for name in ("anchor_", "helpers_"):
+        net.__dict__.pop(name, None)
     net.trim_for_prediction()
     return net, history
 

@@ -98,9 +98,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     device : str, default="auto"
         "auto" is "cuda" where there is one, else "cpu"; otherwise a torch device.
     n_threads : int or None, default=1
-        torch threads during training, put back afterwards; at most 1,024. Their number changes
-        the last digits of a fit; None leaves it alone. Prediction uses one, so that its digits
-        depend on nothing.
+        Threads that share each batch during training on the CPU; at most 1,024. Their number
+        changes the last digits of a fit, and the masks of dropout. None leaves the threads to
+        torch. Prediction uses one, so that its digits depend on nothing.
     random_state : int, RandomState instance or None, default=None
         Seeds the split, the initial weights, the order of rows, dropout and regularizers.
     verbose : bool or int, default=0
