@@ -80,9 +80,10 @@ LAYERS = {
     "_nn": set(),
     "_training": {"_nn"},
     "tokenizers": {"_inputs", "_sklearn_compat", "_nn"},
+    "regularizers": set(),
     "classifiers": {
-        *("bounds", "estimates", "evidence", "exceptions", "protocols", "tokenizers"),
-        *("_inputs", "_nn", "_random_state", "_sklearn_compat", "_training"),
+        *("bounds", "estimates", "evidence", "exceptions", "protocols", "regularizers"),
+        *("tokenizers", "_inputs", "_nn", "_random_state", "_sklearn_compat", "_training"),
     },
     "model_selection": {
         *("bounds", "classifiers", "exceptions", "protocols"),
@@ -90,7 +91,7 @@ LAYERS = {
     },
     "inspection": set(),
 }
-WITHOUT_TORCH = LAYERS.keys() - {"_nn", "_training", "classifiers"}
+WITHOUT_TORCH = LAYERS.keys() - {"_nn", "_training", "classifiers", "regularizers"}
 
 
 def part_of(path):

@@ -7,7 +7,7 @@ from torch import nn
 
 from skbound._nn._aligned import AlignedLinear
 
-__all__ = ["FeatureEmbedding", "SequenceEmbedding"]
+__all__ = ["FeatureEmbedding", "PatchEmbedding", "SequenceEmbedding"]
 
 
 class FeatureEmbedding(nn.Module):
@@ -76,3 +76,33 @@ class SequenceEmbedding(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Turn (n, n_tokens, n_features) into (n, n_tokens, width)."""
         return self.project(x) + self.position
+
+
+class PatchEmbedding(SequenceEmbedding):
+    """Cut images into square patches, each of which becomes a token.
+
+    Parameters
+    ----------
+    image_shape : tuple of 3 int
+        Rows, columns and channels.
+    patch_size : int
+        Rows and columns per patch; divides those of the image.
+    width : int
+        Length of a token vector.
+
+    Notes
+    -----
+    Shape: (n, n_rows, n_columns, n_channels) to (n, n_tokens, width).
+    """
+
+    def __init__(self, image_shape: tuple[int, int, int], patch_size: int, width: int) -> None:
+        n_rows, n_columns, n_channels = image_shape
+        n_tokens = n_rows * n_columns // patch_size**2
+        super().__init__(n_tokens, patch_size**2 * n_channels, width)
+        self.patch_size = patch_size
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Turn (n, n_rows, n_columns, n_channels) into (n, n_tokens, width)."""
+        size = self.patch_size
+        blocks = x.unflatten(2, (-1, size)).unflatten(1, (-1, size)).transpose(2, 3)
+        return super().forward(blocks.flatten(3).flatten(1, 2))

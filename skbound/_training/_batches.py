@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 from torch.utils.data import TensorDataset
 
 __all__ = ["TensorBatches"]
+
+Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 class TensorBatches:
@@ -24,6 +26,8 @@ class TensorBatches:
         Rows per batch; the last batch may be smaller.
     generator : torch.Generator or None, default=None
         Source of a new order per pass; None keeps the given order.
+    change : callable or None, default=None
+        Takes inputs, labels and weights of a batch and returns what to train on instead.
     """
 
     def __init__(
@@ -31,20 +35,27 @@ class TensorBatches:
         dataset: TensorDataset,
         batch_size: int,
         generator: torch.Generator | None = None,
+        change: Callable[..., Batch] | None = None,
     ) -> None:
         self.tensors = dataset.tensors
         self.batch_size = batch_size
         self.generator = generator
+        self.change = change
 
     def __len__(self) -> int:
         return -(-len(self.tensors[0]) // self.batch_size)
 
     def __iter__(self) -> Iterator[tuple[torch.Tensor, tuple[torch.Tensor, torch.Tensor]]]:
+        for batch in self._batches():
+            X, labels, weights = batch if self.change is None else self.change(*batch)
+            yield X, (labels, weights)
+
+    def _batches(self) -> Iterator[Batch]:
         X, labels, weights = self.tensors
         n_samples = len(X)
         if n_samples <= self.batch_size:
             # One batch holds everything: its order does not matter but its sums' last bits do.
-            yield X, (labels, weights)
+            yield X, labels, weights
             return
         order = None
         if self.generator is not None:
@@ -52,4 +63,4 @@ class TensorBatches:
         for start in range(0, n_samples, self.batch_size):
             stop = start + self.batch_size
             rows = slice(start, stop) if order is None else order[start:stop]
-            yield X[rows], (labels[rows], weights[rows])
+            yield X[rows], labels[rows], weights[rows]

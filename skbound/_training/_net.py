@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.utils.data import TensorDataset
 
 from skbound._nn._dropout import SeededDropout
 from skbound._training._batches import TensorBatches
+from skbound._training._shares import Helpers, split_batch
 
 __all__ = ["TrainingPlan", "train"]
 
@@ -31,6 +33,7 @@ _NO_DECAY = ("*norm*", "*bias", "embedding*", "cls_token")
 class TrainingPlan:
     """How to train: parameters of TransformerClassifier by the same names, resolved.
 
+    Several `n_threads` share each batch, on the CPU. `regularizers` are ready to use: cloned.
     `pull` weighs the squared distance from the initial weights.
     """
 
@@ -42,9 +45,11 @@ class TrainingPlan:
     label_smoothing: float
     gradient_clip: float | None
     n_iter_no_change: int
+    regularizers: tuple[Any, ...]
     callbacks: tuple[Callback, ...]
     device: str
     verbose: int
+    n_threads: int = 1
     pull: float = 0.0
 
 
@@ -62,13 +67,37 @@ class _WeightedNet(NeuralNetClassifier):
         self.label_smoothing, self.pull = label_smoothing, pull
 
     def get_loss(self, y_pred, y_true, X=None, training=False):
-        labels, weights = y_true
+        return self._mean_loss(y_pred, *y_true, training=training) + self._penalty(training)
+
+    def _mean_loss(self, logits, labels, weights, *, training):
         smoothing = self.label_smoothing if training else 0.0
-        losses = F.cross_entropy(y_pred, labels, reduction="none", label_smoothing=smoothing)
-        loss = (losses * weights).mean()
-        if training and self.pull > 0.0:
-            loss = loss + 0.5 * self.pull * self._squared_distance()
-        return loss
+        losses = F.cross_entropy(logits, labels, reduction="none", label_smoothing=smoothing)
+        return (losses * weights).mean()
+
+    def _penalty(self, training):
+        return 0.5 * self.pull * self._squared_distance() if training and self.pull > 0.0 else 0.0
+
+    def train_step_single(self, batch, **fit_params):
+        X, (labels, weights) = batch
+        shares = split_batch(1 + self.helpers_.n_helpers, X, labels, weights)
+        if len(shares) == 1:
+            return super().train_step_single(batch, **fit_params)
+
+        def part_of_loss(logits, labels, weights):
+            share = len(labels) / len(X)
+            return share * self._mean_loss(logits, labels, weights, training=True)
+
+        self._set_training(True)
+        finish = self.helpers_.start(part_of_loss, shares[1:])
+        own, *of_loss = shares[0]
+        logits = self.infer(own)
+        loss = part_of_loss(logits, *of_loss) + self._penalty(training=True)
+        loss.backward()
+        others = finish()
+        return {
+            "loss": loss.detach() + sum(value for value, _ in others),
+            "y_pred": torch.cat([logits.detach(), *(other for _, other in others)]),
+        }
 
     def _squared_distance(self):
         """Return the squared distance of the weights from those that training started with."""
@@ -145,6 +174,28 @@ def _callbacks(plan: TrainingPlan, n_steps: int, *, validated: bool) -> list:
     return callbacks
 
 
+def _regularized(*batch, regularizers, generators, n_classes):
+    """Return what the regularisers make of a batch, one after the other."""
+    for regularizer, generator in zip(regularizers, generators, strict=True):
+        batch = regularizer.on_batch(*batch, n_classes=n_classes, generator=generator)
+    return batch
+
+
+def _change(plan: TrainingPlan, *, seed: int, n_classes: int):
+    """Return the function that every training batch goes through; None if there is none."""
+    if not plan.regularizers:
+        return None
+    # Far from the seeds of the dropout masks, of which there is one per block.
+    generators = [
+        torch.Generator().manual_seed(seed + 1_000_000 + number)
+        for number in range(len(plan.regularizers))
+    ]
+    # Not a function made here, which could not be pickled with the net.
+    return partial(
+        _regularized, regularizers=plan.regularizers, generators=generators, n_classes=n_classes
+    )
+
+
 def _silent(*args: Any) -> None:
     """Take the place of print."""
 
@@ -171,7 +222,7 @@ def train(
     plan : TrainingPlan
         Hyper-parameters.
     seed : int
-        Seed of the order of rows and the dropout masks.
+        Seed of the order of rows, the dropout masks and the regularisers.
     n_classes : int
         Number of logits.
 
@@ -189,19 +240,24 @@ def train(
     KeyboardInterrupt
         If the user interrupts.
     """
+    for regularizer in plan.regularizers:
+        regularizer.check(tuple(data.tensors[0].shape))
     dropouts = [m for m in module.modules() if isinstance(m, SeededDropout)]
     for number, dropout in enumerate(dropouts, start=1):
         dropout.generator = torch.Generator(plan.device).manual_seed(seed + number)
     net = _net(module, len(data), validation, plan, seed=seed, n_classes=n_classes)
+    n_helpers = plan.n_threads - 1 if plan.device == "cpu" else 0
     try:
-        net.fit(data, None)
+        with Helpers(module, n_helpers, seed) as net.helpers_:
+            net.fit(data, None)
     except _Interrupted as interrupt:
         raise KeyboardInterrupt from interrupt
     for dropout in dropouts:
         dropout.generator = None
     wanted = ("train_loss", "valid_loss", "dur")
     history = [{key: float(row[key]) for key in wanted if key in row} for row in net.history]
-    net.__dict__.pop("anchor_", None)
+    for name in ("anchor_", "helpers_"):
+        net.__dict__.pop(name, None)
     net.trim_for_prediction()
     return net, history
 
@@ -226,6 +282,7 @@ def _net(module, n_samples, validation, plan, *, seed, n_classes) -> _WeightedNe
         batch_size=plan.batch_size,
         iterator_train=TensorBatches,
         iterator_train__generator=torch.Generator().manual_seed(seed),
+        iterator_train__change=_change(plan, seed=seed, n_classes=n_classes),
         iterator_valid=TensorBatches,
         train_split=None if validation is None else predefined_split(validation),
         classes=list(range(n_classes)),

@@ -6,7 +6,15 @@ from inspect import signature
 
 import numpy as np
 
-__all__ = ["check_callbacks", "check_class_weight", "check_heads", "check_optimizer"]
+from skbound.regularizers import Regularizer
+
+__all__ = [
+    "check_callbacks",
+    "check_class_weight",
+    "check_heads",
+    "check_optimizer",
+    "check_regularizers",
+]
 
 
 def check_callbacks(callbacks):
@@ -91,3 +99,24 @@ def check_optimizer(optimizer):
             f"optimizer must be 'adamw', 'adam', 'sgd' or a torch optimizer class that takes lr "
             f"and weight_decay, got {optimizer!r}."
         )
+
+
+def check_regularizers(regularizers):
+    """Refuse what is no regulariser.
+
+    Parameters
+    ----------
+    regularizers : list or tuple
+        From the user.
+
+    Raises
+    ------
+    TypeError
+        Naming the kind that was given.
+    """
+    for regularizer in regularizers:
+        if not isinstance(regularizer, Regularizer):
+            raise TypeError(
+                f"regularizers must hold instances of skbound.regularizers.Regularizer, such as "
+                f"RandomShift(), got {regularizer!r}."
+            )

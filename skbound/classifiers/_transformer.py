@@ -24,6 +24,7 @@ from skbound.classifiers._parameters import (
     check_class_weight,
     check_heads,
     check_optimizer,
+    check_regularizers,
 )
 from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
@@ -74,7 +75,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         Patience of early stopping, in epochs.
     class_weight : dict, "balanced" or None, default=None
         Acts on training only.
-    tokenizer : {"auto", "table", "sequence"} or tokenizer object, default="auto"
+    tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
         (n_samples, n_tokens, n_features).
     protocol : str, None or protocol object, default="holdout"
@@ -84,6 +85,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "auto" is the protocol's own, for a hold-out the exact "binomial"; each protocol's page
         lists the others. Or an object of :mod:`skbound.bounds`.
     protocol : "holdout", "progressive", "cross_fit", None or object, default="holdout"
+        (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
+        each 4 x 4 pixels; `PatchTokenizer` knows other sizes.
+    protocol : "holdout", "progressive", None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
         "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
@@ -91,6 +95,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "hoeffding", "empirical_bernstein", "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
+    regularizers : list or tuple of regularizers, default=()
+        Such as ``RandomShift()`` for images. Cloned; they act in this order on the rows that are
+        trained on, never on those that are validated or certified.
     callbacks : list or tuple of skorch callbacks, default=()
         Copied, then called during training. One that loads weights, such as ``LoadInitState``, is
         covered by no certificate if those weights have seen certified rows.
@@ -99,11 +106,11 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     device : str, default="auto"
         "auto" is "cuda" where there is one, else "cpu"; otherwise a torch device.
     n_threads : int or None, default=1
-        torch threads during training, put back afterwards; at most 1,024. Their number changes
-        the last digits of a fit; None leaves it alone. Prediction uses one, so that its digits
-        depend on nothing.
+        Threads that share each batch during training on the CPU; at most 1,024. Their number
+        changes the last digits of a fit, and the masks of dropout. None leaves the threads to
+        torch. Prediction uses one, so that its digits depend on nothing.
     random_state : int, RandomState instance or None, default=None
-        Seeds the split, the initial weights, the order of rows and dropout.
+        Seeds the split, the initial weights, the order of rows, dropout and regularizers.
     verbose : bool or int, default=0
         Whether to print a line per epoch.
 
@@ -122,9 +129,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels seen in fit.
     n_features_in_ : int
-        Numbers per row of a table, or per token of a sequence.
+        Numbers per row of a table, or per token of a sequence; columns of 3-D images.
     n_tokens_in_ : int
-        Tokens per row; only for 3-D data.
+        Tokens per row, or rows of 3-D images; only for 3-D data.
     feature_names_in_ : ndarray of str
         Column names, for a DataFrame.
     n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
@@ -181,6 +188,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         "n_iter_no_change": [Interval(Integral, 1, None, closed="left")],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "delta": [Interval(Real, 1e-300, 1, closed="left")],
+        "regularizers": [list, tuple],
         "callbacks": [list, tuple],
         "dtype": [StrOptions({"float32", "float64"})],
         "device": [str],
@@ -212,6 +220,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         protocol="holdout",
         bound="auto",
         delta=0.05,
+        regularizers=(),
         callbacks=(),
         dtype="float32",
         device="auto",
@@ -239,6 +248,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         self.protocol = protocol
         self.bound = bound
         self.delta = delta
+        self.regularizers = regularizers
         self.callbacks = callbacks
         self.dtype = dtype
         self.device = device
@@ -275,6 +285,7 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         check_heads(self.width, self.n_heads)
         check_callbacks(self.callbacks)
         check_optimizer(self.optimizer)
+        check_regularizers(self.regularizers)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=True)
             y = check_labels(y)

@@ -167,7 +167,9 @@ class TransformerLearner(LabelledRows):
         net, history = None, []
         if n_classes > 1:
             p = self.params
-            with torch_threads(p.n_threads):
+            # Several threads share the rows of a batch, rather than the work on each number.
+            in_shares = device == "cpu" and p.n_threads is not None
+            with torch_threads(1 if in_shares else p.n_threads):
                 if start is None:
                     module = build_transformer(
                         tokenizer.embedding,
@@ -454,9 +456,11 @@ class TransformerLearner(LabelledRows):
             label_smoothing=p.label_smoothing,
             gradient_clip=p.gradient_clip,
             n_iter_no_change=p.n_iter_no_change,
+            regularizers=tuple(clone(regularizer) for regularizer in p.regularizers),
             callbacks=tuple(p.callbacks),
             device=device,
             verbose=p.verbose,
+            n_threads=p.n_threads or 1,
             pull=pull,
         )
 

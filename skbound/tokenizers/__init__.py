@@ -2,10 +2,11 @@
 
 from sklearn.base import clone
 
+from skbound.tokenizers._patches import PatchTokenizer
 from skbound.tokenizers._sequence import SequenceTokenizer
 from skbound.tokenizers._table import TableTokenizer
 
-__all__ = ["SequenceTokenizer", "TableTokenizer", "resolve_tokenizer"]
+__all__ = ["PatchTokenizer", "SequenceTokenizer", "TableTokenizer", "resolve_tokenizer"]
 
 
 def resolve_tokenizer(tokenizer, ndim):
@@ -13,9 +14,10 @@ def resolve_tokenizer(tokenizer, ndim):
 
     Parameters
     ----------
-    tokenizer : {"auto", "table", "sequence"} or tokenizer object
-        "auto" takes a table for 2-D data and a sequence for 3-D data. An object is cloned; it has
-        ``ndim`` (2 or 3), ``fit(X, sample_weight=None)``, ``prepare(X)`` for validated rows, and
+    tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object
+        "auto" takes a table for 2-D data and a sequence for 3-D data; "patches" takes both for
+        images. An object is cloned; it has ``ndim`` (2, 3 or both in a tuple),
+        ``fit(X, sample_weight=None)``, ``prepare(X)`` for validated rows, and
         ``embedding(width)``, which returns a torch module with ``n_tokens`` and
         ``reset_parameters(generator)`` that turns prepared rows into (n, n_tokens, width).
     ndim : {2, 3}
@@ -23,7 +25,7 @@ def resolve_tokenizer(tokenizer, ndim):
 
     Returns
     -------
-    TableTokenizer or SequenceTokenizer
+    TableTokenizer, SequenceTokenizer, PatchTokenizer or a clone of the object
         Not fitted.
 
     Raises
@@ -35,21 +37,26 @@ def resolve_tokenizer(tokenizer, ndim):
     """
     if tokenizer == "auto":
         return TableTokenizer() if ndim == 2 else SequenceTokenizer()
-    named = {"table": TableTokenizer(), "sequence": SequenceTokenizer()}
+    named = {
+        "table": TableTokenizer(),
+        "sequence": SequenceTokenizer(),
+        "patches": PatchTokenizer(),
+    }
     chosen = named.get(tokenizer) if isinstance(tokenizer, str) else clone(tokenizer)
     if chosen is None:
         raise ValueError(
-            f"tokenizer must be 'auto', 'table', 'sequence' or a tokenizer object, got "
+            f"tokenizer must be 'auto', 'table', 'sequence', 'patches' or a tokenizer object, got "
             f"{tokenizer!r}."
         )
     if not all(hasattr(chosen, name) for name in ("ndim", "fit", "prepare", "embedding")):
         raise TypeError(
-            f"tokenizer must be 'auto', 'table', 'sequence' or an object with ndim, fit, prepare "
-            f"and embedding, got {chosen!r}."
+            f"tokenizer must be 'auto', 'table', 'sequence', 'patches' or an object with ndim, "
+            f"fit, prepare and embedding, got {chosen!r}."
         )
-    if chosen.ndim != ndim:
+    taken = chosen.ndim if isinstance(chosen.ndim, tuple) else (chosen.ndim,)
+    if ndim not in taken:
         raise ValueError(
-            f"{type(chosen).__name__} takes {chosen.ndim}-dimensional data, got {ndim} "
+            f"{type(chosen).__name__} takes {taken[0]}-dimensional data, got {ndim} "
             f"dimensions. Use tokenizer='auto', or reshape X."
         )
     return chosen
