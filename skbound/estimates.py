@@ -43,9 +43,8 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
 
     After progressive validation that is the mean error of the predictors that share the rows. The
     last of them alone has usually a smaller one. Where the predictor picked the rows that it got
-    wrong, those that it left out are easier than others, so the estimate is too low.
-    last of them alone has usually a smaller one. After cross-fitting it is the mean error of single
-    predictors; that of their vote is usually smaller.
+    wrong, those that it left out are easier than others, so the estimate is too low. After
+    cross-fitting it is the mean error of single predictors; that of their vote is usually smaller.
 
     Parameters
     ----------
@@ -62,12 +61,8 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
         return Estimate(value=float("nan"), standard_error=float("nan"), method=missing)
     error, n = evidence.evaluated.error, evidence.evaluated.n_samples
     rows = _ROWS.get(evidence.kind, "that were not trained on")
-    rows = "that were not trained on"
-    if evidence.kind == "progressive":
-        rows = f"before they were trained on, over {evidence.n_predictors} predictors"
-    elif isinstance(evidence.certified, FoldSample):
-        rows = f"by single predictors of {evidence.n_predictors} that had not seen them"
-        n = evidence.certified.n_samples
+    if isinstance(evidence.certified, FoldSample):
+        rows, n = "by predictors that had not seen them", evidence.certified.n_samples
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,

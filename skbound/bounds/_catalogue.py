@@ -51,6 +51,8 @@ LINEAR_HEAD_BOUNDS: dict[str, Bound] = {
     "stability": StabilityBound(),
     "entropy": EntropyBound(),
     "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound()), (0.6, 0.2, 0.2)),
+}
+
 _CROSS_FIT_BOUNDS: dict[str, Bound] = {
     "cross_fit": CrossFitBound(),
     "cross_fit_union": FoldUnionBound(),

@@ -51,12 +51,6 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     bound : str or Bound, default="auto"
         "auto" is the protocol's own, for a hold-out the exact "binomial"; each protocol's page
         lists the others. Or an object of :mod:`skbound.bounds`.
-    protocol : "holdout", "progressive", "cross_fit", None or object, default="holdout"
-        How the rows are spent. None trains on all of them and certifies nothing.
-    bound : str or Bound, default="auto"
-        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
-        progressive validation, "cross_fit" for cross-fitting. A hold-out also has "kl",
-        "hoeffding", "empirical_bernstein", "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     random_state : int, RandomState instance or None, default=None

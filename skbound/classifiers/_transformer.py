@@ -77,22 +77,14 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
         Acts on training only.
     tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
-        (n_samples, n_tokens, n_features).
+        (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
+        each 4 x 4 pixels; `PatchTokenizer` knows other sizes.
     protocol : str, None or protocol object, default="holdout"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
         "auto" is the protocol's own, for a hold-out the exact "binomial"; each protocol's page
         lists the others. Or an object of :mod:`skbound.bounds`.
-    protocol : "holdout", "progressive", "cross_fit", None or object, default="holdout"
-        (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
-        each 4 x 4 pixels; `PatchTokenizer` knows other sizes.
-    protocol : "holdout", "progressive", None or protocol object, default="holdout"
-        How the rows are spent. None trains on all of them and certifies nothing.
-    bound : str or Bound, default="auto"
-        "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
-        progressive validation, "cross_fit" for cross-fitting. A hold-out also has "kl",
-        "hoeffding", "empirical_bernstein", "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     regularizers : list or tuple of regularizers, default=()
