@@ -21,6 +21,25 @@ from skbound.bounds._inversion import (
     kl_inverse_upper,
     log_xi,
 )
+from skbound.bounds._pac_bayes import PACBayesBound
+from skbound.bounds._pac_bayes_forms import (
+    catoni_upper,
+    fixed_rates_upper,
+    gaussian_divergence,
+    lambda_upper,
+    mcallester_upper,
+    monte_carlo_upper,
+    quadratic_upper,
+)
+from skbound.bounds._pac_bayes_kinds import (
+    PACBayesCatoniBound,
+    PACBayesFixedRatesBound,
+    PACBayesKLBound,
+    PACBayesLambdaBound,
+    PACBayesMcAllesterBound,
+    PACBayesQuadraticBound,
+    RenyiBound,
+)
 from skbound.bounds._progressive import ProgressiveBound
 
 __all__ = [
@@ -35,13 +54,28 @@ __all__ = [
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "PACBayesBound",
+    "PACBayesCatoniBound",
+    "PACBayesFixedRatesBound",
+    "PACBayesKLBound",
+    "PACBayesLambdaBound",
+    "PACBayesMcAllesterBound",
+    "PACBayesQuadraticBound",
     "ProgressiveBound",
+    "RenyiBound",
     "binomial_tail_inverse",
+    "catoni_upper",
     "certificates",
+    "fixed_rates_upper",
+    "gaussian_divergence",
     "kl",
     "kl_inverse_lower",
     "kl_inverse_upper",
+    "lambda_upper",
     "log_xi",
+    "mcallester_upper",
+    "monte_carlo_upper",
     "no_certificate",
+    "quadratic_upper",
     "resolve_bound",
 ]

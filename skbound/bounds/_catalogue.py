@@ -12,6 +12,15 @@ from skbound.bounds._holdout import (
     HoeffdingBound,
     KLBound,
 )
+from skbound.bounds._pac_bayes_kinds import (
+    PACBayesCatoniBound,
+    PACBayesFixedRatesBound,
+    PACBayesKLBound,
+    PACBayesLambdaBound,
+    PACBayesMcAllesterBound,
+    PACBayesQuadraticBound,
+    RenyiBound,
+)
 from skbound.bounds._progressive import ProgressiveBound
 from skbound.evidence import Evidence
 from skbound.exceptions import MissingEvidenceError
@@ -30,10 +39,24 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
     "best": BestOf((BinomialBound(), BettingBound())),
 }
 
+_PAC_BAYES: dict[str, Bound] = {
+    "kl_fixed": PACBayesFixedRatesBound(),
+    "kl": PACBayesKLBound(),
+    "quadratic": PACBayesQuadraticBound(),
+    "lambda": PACBayesLambdaBound(),
+    "mcallester": PACBayesMcAllesterBound(),
+    "catoni": PACBayesCatoniBound(),
+}
+_PAC_BAYES_BRIER = PACBayesFixedRatesBound("brier"), PACBayesKLBound("brier")
+
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
     "progressive": {"progressive": ProgressiveBound()},
+    "pac_bayes_single_draw": {**_PAC_BAYES, "renyi": RenyiBound()},
+    "pac_bayes_gibbs": _PAC_BAYES,
+    "pac_bayes_vote": _PAC_BAYES,
+    "pac_bayes_average": _PAC_BAYES,
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -44,6 +67,10 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         BettingBound("brier"),
     ),
     "progressive": (ProgressiveBound("brier"),),
+    "pac_bayes_single_draw": _PAC_BAYES_BRIER,
+    "pac_bayes_gibbs": _PAC_BAYES_BRIER,
+    "pac_bayes_vote": _PAC_BAYES_BRIER,
+    "pac_bayes_average": _PAC_BAYES_BRIER,
 }
 
 

@@ -5,7 +5,17 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 """
 
 from skbound.evidence._evidence import CertifiedRecord, Evidence
+from skbound.evidence._pac_bayes import DrawnPredictor, DrawnSample, GibbsSample
 from skbound.evidence._progressive import ProgressiveSample
 from skbound.evidence._sample import Loss, Sample
 
-__all__ = ["CertifiedRecord", "Evidence", "Loss", "ProgressiveSample", "Sample"]
+__all__ = [
+    "CertifiedRecord",
+    "DrawnPredictor",
+    "DrawnSample",
+    "Evidence",
+    "GibbsSample",
+    "Loss",
+    "ProgressiveSample",
+    "Sample",
+]

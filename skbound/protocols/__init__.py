@@ -15,6 +15,7 @@ from skbound.protocols._learner import (
     require,
 )
 from skbound.protocols._mixture import HashChoice
+from skbound.protocols._pac_bayes import PACBayes
 from skbound.protocols._progressive import Progressive
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Holdout",
     "Learner",
     "MixtureLearner",
+    "PACBayes",
     "Progressive",
     "WarmLearner",
     "WeightLearner",
@@ -33,7 +35,7 @@ __all__ = [
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive}
+_BY_NAME = {"holdout": Holdout, "progressive": Progressive, "pac_bayes": PACBayes}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -42,7 +44,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout" or "progressive"; None stands for `AllRows`.
+        "holdout", "progressive" or "pac_bayes"; None stands for `AllRows`.
 
     Returns
     -------

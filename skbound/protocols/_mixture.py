@@ -53,7 +53,7 @@ def canonical_rows(X: Any) -> NDArray[np.float32]:
     return np.ascontiguousarray(rows)
 
 
-def check_distinct(X: Any) -> None:
+def check_distinct(X: Any, protocol: str = "progressive") -> None:
     """Refuse rows that repeat too often for a choice by hash.
 
     A row value that is frequent gets one predictor for good, so the error would depend on the key.
@@ -62,6 +62,8 @@ def check_distinct(X: Any) -> None:
     ----------
     X : array-like of numbers of shape (n_samples, ...)
         Training-side rows.
+    protocol : str, default="progressive"
+        Name of the protocol, for the message.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def check_distinct(X: Any) -> None:
     share, largest = len(counts) / len(rows), int(counts.max())
     if share < _DISTINCT or largest > max(2.0, _LARGEST_SHARE * len(rows)):
         raise ValueError(
-            f"protocol='progressive' needs rows that hardly repeat, because predict chooses among "
+            f"protocol={protocol!r} needs rows that hardly repeat, because predict chooses among "
             f"its predictors by a hash of the row: at least {_DISTINCT:.0%} of the rows of the "
             f"first part must be distinct and no row may make up more than {_LARGEST_SHARE:.0%} "
             f"of them, got {share:.1%} distinct and one row {largest} times among {len(rows)}. "
