@@ -24,7 +24,8 @@ class Estimate:
     method : str
         How it was obtained, in words.
     optimistic : bool
-        Whether the predictor was chosen by this number, so that it is too low on average.
+        Whether the predictor was chosen by this number or trained on its rows, so that it is too
+        low on average.
     """
 
     value: float
@@ -40,7 +41,8 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     """Return the error on the certified rows as an estimate of the true error of ``predict``.
 
     After progressive validation that is the mean error of the predictors that share the rows. The
-    last of them alone has usually a smaller one.
+    last of them alone has usually a smaller one. The posterior of a PAC-Bayes protocol was trained
+    on these rows too, so its estimate is too low on average.
 
     Parameters
     ----------
@@ -58,11 +60,14 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
         )
     error, n = evidence.evaluated.error, evidence.evaluated.n_samples
     rows = "that were not trained on"
-    if evidence.kind == "progressive":
+    trained_on = evidence.kind.startswith("pac_bayes")
+    if trained_on:
+        rows = "that the prior has not seen but the posterior was trained on"
+    elif evidence.kind == "progressive":
         rows = f"before they were trained on, over {evidence.n_predictors} predictors"
     return Estimate(
         value=error,
         standard_error=(error * (1.0 - error) / n) ** 0.5,
         method=f"share of wrong predictions on {n} rows {rows}",
-        optimistic=evidence.n_candidates > 1,
+        optimistic=trained_on or evidence.n_candidates > 1,
     )

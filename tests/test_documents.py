@@ -40,7 +40,7 @@ MODULES = [
 ]
 NOT_FOR_USERS = {
     *("__version__", "BOUNDS", "HOLDOUT_BOUNDS", "Loss", "certified_error_estimate"),
-    *("EnsembleRule", "CertifiedRecord", "require"),
+    *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "require"),
 }
 
 

@@ -5,6 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
+from skbound.protocols import PACBayes
 from skbound.tokenizers import TableTokenizer
 
 # Weighting a row by 2 and repeating it give sums in another order; in float32 the difference of
@@ -29,6 +30,8 @@ ESTIMATORS = [
     BoundedClassifier(LogisticRegression()),
     TransformerClassifier(protocol="progressive", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol="progressive"),
+    TransformerClassifier(protocol="pac_bayes", max_epochs=15, depth=1, width=16),
+    TransformerClassifier(protocol=PACBayes(predictor="average"), max_epochs=15, depth=1, width=16),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from skbound.bounds._inversion import bisect, kl_inverse_upper, rounded_up
 
@@ -181,12 +180,15 @@ def fixed_rates_upper(
     >>> round(fixed_rates_upper(0.02, 1000, 10.0, [1.0], [1.0]), 6)
     0.046754
     """
-    a, log_w = np.array(rates, dtype=np.float64), np.log(np.array(weights, dtype=np.float64))
-    c = -np.expm1(-a)
-    fixed = log_w - n_samples * mean * a
+    parts = [
+        (math.log(weight) - rate * n_samples * mean, -math.expm1(-rate))
+        for rate, weight in zip(rates, weights, strict=True)
+    ]
 
     def within(mu: float) -> bool:
-        return float(special.logsumexp(fixed - n_samples * np.log1p(-c * mu))) <= nats
+        logs = [fixed - n_samples * math.log1p(-c * mu) for fixed, c in parts]
+        top = max(logs)
+        return top + math.log(math.fsum(math.exp(log - top) for log in logs)) <= nats
 
     if mean >= 1.0 or within(1.0):
         return 1.0

@@ -77,12 +77,13 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     tokenizer : {"auto", "table", "sequence"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
         (n_samples, n_tokens, n_features).
-    protocol : "holdout", "progressive", None or protocol object, default="holdout"
+    protocol : {"holdout", "progressive", "pac_bayes"}, None or protocol object, default="holdout"
         How the rows are spent. None trains on all of them and certifies nothing.
     bound : str or Bound, default="auto"
         "auto" is the protocol's own: "binomial" (exact) for a hold-out, "progressive" for
-        progressive validation. A hold-out also has "kl", "hoeffding", "empirical_bernstein",
-        "betting" and "best". Or an object.
+        progressive validation, "kl_fixed" for PAC-Bayes, which also has "kl", "quadratic",
+        "lambda", "mcallester" and "catoni". A hold-out also has "kl", "hoeffding",
+        "empirical_bernstein", "betting" and "best". Or an object.
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     callbacks : list or tuple of skorch callbacks, default=()
@@ -128,8 +129,9 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
     history_ : list of dict
         Losses and seconds per epoch.
     net_ : skorch.NeuralNetClassifier or None
-        The trained net; None if there is only one class. After progressive validation the last of
-        several, with its `history_` and `tokenizer_`; ``predict`` uses all of them.
+        The trained net; None if there is only one class. After progressive validation, and where
+        several nets were drawn, the last of them, with its `history_` and `tokenizer_`;
+        ``predict`` uses all of them.
     tokenizer_ : tokenizer
         Fitted on training rows only.
     device_ : str

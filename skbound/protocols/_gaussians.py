@@ -78,7 +78,8 @@ class Gaussian:
         FittedModel
             Its weights are rounded to the net's precision.
         """
-        return learner.with_parameters(self.fit, self.center + self.sigma * noise)
+        net: FittedModel = learner.with_parameters(self.fit, self.center + self.sigma * noise)
+        return net
 
     def _shift(self) -> Vector:
         return (self.center - self.prior) / self.sigma
