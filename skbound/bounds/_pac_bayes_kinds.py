@@ -76,7 +76,7 @@ class PACBayesFixedRatesBound(PACBayesBound):
     >>> round(PACBayesFixedRatesBound()(evidence, 0.05).value, 4)
     0.0933
     >>> round(PACBayesKLBound()(evidence, 0.05).value, 4)
-    0.1012
+    0.1035
     """
 
     key: ClassVar[str] = "kl_fixed"
