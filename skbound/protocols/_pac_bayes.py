@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import DrawnPredictor, DrawnSample, Evidence, Sample
+from skbound.protocols._drawn import Parts, drawn_assumptions, n_guess
 from skbound.protocols._gaussians import Gaussian, best_posterior, draws
 from skbound.protocols._holdout import _IID, _OUTSIDE
 from skbound.protocols._learner import FittedModel, require
@@ -23,8 +22,6 @@ __all__ = ["PACBayes"]
 
 _MIN_ROWS = 100
 _PRIOR = 0.5
-# Share of the prior's rows on which the rates of the bound are guessed.
-_GUESS = 0.2
 _NEEDS = ["parameters", "with_parameters", "ensemble", "mixture", "inputs"]
 
 
@@ -136,7 +133,7 @@ class PACBayes(BaseEstimator):
                 f"prior_fraction must be 'auto' or in (0, 1), got {self.prior_fraction!r}."
             )
         n_prior = round(n_samples * fraction)
-        if n_prior - round(n_prior * _GUESS) < 1 or round(n_prior * _GUESS) < 1:
+        if not 0 < n_guess(n_prior) < n_prior:
             raise ValueError(
                 f"prior_fraction={fraction} of {n_samples} rows must leave at least one row to "
                 f"train on and one to guess the error on, got {n_prior}."
@@ -180,14 +177,14 @@ class PACBayes(BaseEstimator):
         if n_prior == learner.n_samples:
             return self._all_rows(learner)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
-        parts = _Parts.of(order, n_prior)
+        parts = Parts.of(order, n_prior)
         if self.predictor == "gibbs":
             check_distinct(learner.inputs(parts.prior), "pac_bayes")
         guess = learner.losses(learner.fit(parts.early), parts.guess)
         posterior = self._posterior(learner, parts, seed)
         return self._drawn(learner, parts, posterior, guess, seed)
 
-    def _posterior(self, learner: Any, parts: _Parts, seed: int) -> Gaussian:
+    def _posterior(self, learner: Any, parts: Parts, seed: int) -> Gaussian:
         """Choose among the standard deviations and the points between the two centres."""
         prior = learner.fit(parts.prior)
         center = learner.parameters(prior)
@@ -200,17 +197,17 @@ class PACBayes(BaseEstimator):
         return best_posterior(learner, found, parts.certified, rng)
 
     def _drawn(
-        self, learner: Any, parts: _Parts, posterior: Gaussian, guess: Sample, seed: int
+        self, learner: Any, parts: Parts, posterior: Gaussian, guess: Sample, seed: int
     ) -> tuple[FittedModel, Evidence]:
         """Draw the nets and evaluate them, once."""
         noise = draws(posterior.center.size, self._draws(), np.random.default_rng([seed, 2]))
         fits = [posterior.net(learner, e) for e in noise]
         samples = [learner.losses(fit, parts.certified) for fit in fits]
-        model, sample = self._predictor(learner, parts, fits, samples, seed)
+        model = self._predictor(learner, fits, seed)
         briers = [s.brier for s in samples if s.brier is not None]
         drawn = DrawnSample(
             predictor=self.predictor,
-            sample=sample,
+            sample=learner.losses(FittedModel(model, 0), parts.certified),
             zero_one=np.array([s.zero_one for s in samples]),
             brier=np.array(briers) if len(briers) == len(samples) else None,
             log_ratios=np.array([posterior.log_ratio(e) for e in noise]),
@@ -226,35 +223,22 @@ class PACBayes(BaseEstimator):
             certified=drawn,
             assumptions=(
                 _IID,
-                _PRIOR_ROWS,
-                _DRAW.format(
-                    sigma=posterior.sigma, sigmas=", ".join(f"{s:g}" for s in self.sigmas)
-                ),
-                _WHAT[self.predictor].format(n=len(fits)),
+                *drawn_assumptions(self.predictor, len(fits), posterior.sigma, self.sigmas),
                 *learner.assumptions,
                 _OUTSIDE,
             ),
         )
         return FittedModel(model, posterior.fit.n_fit, posterior.fit.n_validation), evidence
 
-    def _predictor(
-        self,
-        learner: Any,
-        parts: _Parts,
-        fits: list[FittedModel],
-        samples: list[Sample],
-        seed: int,
-    ) -> tuple[Any, Sample]:
-        """Return what ``predict`` uses, with its losses."""
+    def _predictor(self, learner: Any, fits: list[FittedModel], seed: int) -> Any:
+        """Return what ``predict`` uses."""
         if self.predictor == "single_draw":
-            return fits[0].model, samples[0]
+            return fits[0].model
         if self.predictor == "gibbs":
             key = np.random.default_rng([seed, 3]).bytes(32)
-            model = learner.mixture(fits, HashChoice((1,) * len(fits), key))
-        else:
-            how = "average" if self.predictor == "average" else "majority"
-            model = learner.ensemble(fits, [1.0 / len(fits)] * len(fits), how)
-        return model, learner.losses(FittedModel(model, 0), parts.certified)
+            return learner.mixture(fits, HashChoice((1,) * len(fits), key))
+        how = "average" if self.predictor == "average" else "majority"
+        return learner.ensemble(fits, [1.0 / len(fits)] * len(fits), how)
 
     def _draws(self) -> int:
         return 1 if self.predictor == "single_draw" else int(self.n_draws)
@@ -293,58 +277,3 @@ class PACBayes(BaseEstimator):
             ),
         )
         return fit, evidence
-
-
-@dataclass(frozen=True)
-class _Parts:
-    """Sorted rows: those of the prior, of them the ones before and in the guess, the others."""
-
-    early: NDArray[np.intp]
-    guess: NDArray[np.intp]
-    certified: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, order: NDArray[np.intp], n_prior: int) -> _Parts:
-        n_early = n_prior - round(n_prior * _GUESS)
-        early, guess, certified = np.split(order, [n_early, n_prior])
-        return cls(np.sort(early), np.sort(guess), np.sort(certified))
-
-    @property
-    def prior(self) -> NDArray[np.intp]:
-        return np.sort(np.concatenate([self.early, self.guess]))
-
-    @property
-    def all(self) -> NDArray[np.intp]:
-        return np.arange(len(self.early) + len(self.guess) + len(self.certified))
-
-
-_PRIOR_ROWS = (
-    "The rows that the prior has not seen are a uniform random part, chosen by seed and number of "
-    "rows alone; scaling, category maps and the prior's weights come from the other rows. The "
-    "posterior was trained on both parts."
-)
-_DRAW = (
-    "Prior and posterior are Gaussians with the standard deviation {sigma:g}, one of {sigmas}, "
-    "which were fixed before fit; the nets were drawn with a generator that knows the seed only."
-)
-_WHAT = {
-    "single_draw": (
-        "predict uses one net, drawn once from the posterior: the certificate is about this net, "
-        "and its level is over rows and draw."
-    ),
-    "gibbs": (
-        "predict gives each row to one of {n} nets, drawn once from the posterior, by a keyed hash "
-        "of the row; the bound is on the mean error over the key, which was drawn at random, and "
-        "its level is over rows and draws. No single value of a row is so frequent that the error "
-        "depends on the key: at least 95 % of the prior's rows are distinct."
-    ),
-    "vote": (
-        "predict counts the labels of {n} nets, drawn once from the posterior: the bound is twice "
-        "that on their mean error, and its level is over rows and draws."
-    ),
-    "average": (
-        "predict averages the probabilities of {n} nets, drawn once from the posterior: the bound "
-        "on the error is four times that on the mean of half their Brier scores, and its level is "
-        "over rows and draws."
-    ),
-}
