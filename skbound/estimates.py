@@ -71,11 +71,13 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     )
 
 
+_PAC_BAYES = [f"pac_bayes_{predictor}" for predictor in ("single_draw", "gibbs", "vote", "average")]
 # Which rows an error was seen on, by kind of evidence.
 _ROWS = {
     "progressive": "before they were trained on",
     "compression": "that were left out, and not picked because they were predicted wrongly",
     "linear_head": "that the linear head was trained on",
+    **dict.fromkeys(_PAC_BAYES, "that the prior has not seen but the posterior was trained on"),
 }
 # Kinds whose predictor depends on the rows that its error was seen on.
-_OPTIMISTIC = frozenset({"compression", "linear_head"})
+_OPTIMISTIC = frozenset({"compression", "linear_head", *_PAC_BAYES})

@@ -41,6 +41,7 @@ MODULES = [
 NOT_FOR_USERS = {
     *("__version__", "BOUNDS", "HOLDOUT_BOUNDS", "Loss", "certified_error_estimate"),
     *("EnsembleRule", "CertifiedRecord", "FoldPredictor", "require"),
+    *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "require"),
 }
 
 

@@ -5,7 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
-from skbound.protocols import RecursivePACBayes
+from skbound.protocols import PACBayes, RecursivePACBayes
 from skbound.tokenizers import TableTokenizer
 
 # Weighting a row by 2 and repeating it give sums in another order; in float32 the difference of
@@ -37,6 +37,8 @@ ESTIMATORS = [
     TransformerClassifier(protocol="frozen_features", max_epochs=15, depth=1, width=16),
     TransformerClassifier(protocol="cross_fit", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol="cross_fit"),
+    TransformerClassifier(protocol="pac_bayes", max_epochs=15, depth=1, width=16),
+    TransformerClassifier(protocol=PACBayes(predictor="average"), max_epochs=15, depth=1, width=16),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),

@@ -32,6 +32,25 @@ from skbound.bounds._inversion import (
     log_xi,
 )
 from skbound.bounds._linear_head import MarginBound
+from skbound.bounds._pac_bayes import PACBayesBound
+from skbound.bounds._pac_bayes_forms import (
+    catoni_upper,
+    fixed_rates_upper,
+    gaussian_divergence,
+    lambda_upper,
+    mcallester_upper,
+    monte_carlo_upper,
+    quadratic_upper,
+)
+from skbound.bounds._pac_bayes_kinds import (
+    PACBayesCatoniBound,
+    PACBayesFixedRatesBound,
+    PACBayesKLBound,
+    PACBayesLambdaBound,
+    PACBayesMcAllesterBound,
+    PACBayesQuadraticBound,
+    RenyiBound,
+)
 from skbound.bounds._preference import pick_to_learn_risk
 from skbound.bounds._progressive import ProgressiveBound
 from skbound.bounds._recursive import RecursiveBound
@@ -66,9 +85,17 @@ __all__ = [
     "KLBound",
     "MarginBound",
     "MeanHeadBound",
+    "PACBayesBound",
+    "PACBayesCatoniBound",
+    "PACBayesFixedRatesBound",
+    "PACBayesKLBound",
+    "PACBayesLambdaBound",
+    "PACBayesMcAllesterBound",
+    "PACBayesQuadraticBound",
     "PickToLearnBound",
     "ProgressiveBound",
     "RecursiveBound",
+    "RenyiBound",
     "SampleCompressionBound",
     "SplitKLBound",
     "StabilityBound",
@@ -77,16 +104,23 @@ __all__ = [
     "binomial_tail_inverse",
     "c_bound",
     "c_bound_upper",
+    "catoni_upper",
     "certificates",
     "dudley_integral",
     "excess_risk_upper",
     "first_order_upper",
+    "fixed_rates_upper",
+    "gaussian_divergence",
     "kl",
     "kl_inverse_lower",
     "kl_inverse_upper",
+    "lambda_upper",
     "log_xi",
+    "mcallester_upper",
+    "monte_carlo_upper",
     "no_certificate",
     "pick_to_learn_risk",
+    "quadratic_upper",
     "resolve_bound",
     "split_kl_finite",
     "split_kl_upper",

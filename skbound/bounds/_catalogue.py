@@ -22,6 +22,15 @@ from skbound.bounds._holdout import (
     KLBound,
 )
 from skbound.bounds._linear_head import MarginBound
+from skbound.bounds._pac_bayes_kinds import (
+    PACBayesCatoniBound,
+    PACBayesFixedRatesBound,
+    PACBayesKLBound,
+    PACBayesLambdaBound,
+    PACBayesMcAllesterBound,
+    PACBayesQuadraticBound,
+    RenyiBound,
+)
 from skbound.bounds._progressive import ProgressiveBound
 from skbound.bounds._recursive import RecursiveBound
 from skbound.bounds._split_kl import SplitKLBound
@@ -59,6 +68,15 @@ _CROSS_FIT_BOUNDS: dict[str, Bound] = {
     "cross_fit_kl": FoldKLBound(),
     "cross_fit_mixture": FoldMixtureBound(),
 }
+_PAC_BAYES: dict[str, Bound] = {
+    "kl_fixed": PACBayesFixedRatesBound(),
+    "kl": PACBayesKLBound(),
+    "quadratic": PACBayesQuadraticBound(),
+    "lambda": PACBayesLambdaBound(),
+    "mcallester": PACBayesMcAllesterBound(),
+    "catoni": PACBayesCatoniBound(),
+}
+_PAC_BAYES_BRIER = PACBayesFixedRatesBound("brier"), PACBayesKLBound("brier")
 
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
@@ -74,6 +92,10 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "cross_fit_gibbs": _CROSS_FIT_BOUNDS,
     "cross_fit_average": _CROSS_FIT_BOUNDS,
     "out_of_bag_vote": {**_CROSS_FIT_BOUNDS, "tandem": TandemBound()},
+    "pac_bayes_single_draw": {**_PAC_BAYES, "renyi": RenyiBound()},
+    "pac_bayes_gibbs": _PAC_BAYES,
+    "pac_bayes_vote": _PAC_BAYES,
+    "pac_bayes_average": _PAC_BAYES,
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -91,6 +113,10 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
     "cross_fit_gibbs": (CrossFitBound("brier"),),
     "cross_fit_average": (CrossFitBound("brier"),),
     "out_of_bag_vote": (CrossFitBound("brier"),),
+    "pac_bayes_single_draw": _PAC_BAYES_BRIER,
+    "pac_bayes_gibbs": _PAC_BAYES_BRIER,
+    "pac_bayes_vote": _PAC_BAYES_BRIER,
+    "pac_bayes_average": _PAC_BAYES_BRIER,
 }
 
 

@@ -8,6 +8,7 @@ from skbound.evidence._compression import CompressedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
 from skbound.evidence._folds import FoldPredictor, FoldSample
 from skbound.evidence._linear_head import LinearHeadSample
+from skbound.evidence._pac_bayes import DrawnPredictor, DrawnSample, GibbsSample
 from skbound.evidence._progressive import ProgressiveSample
 from skbound.evidence._recursive import RecursiveSample, RecursiveStep
 from skbound.evidence._sample import Loss, Sample
@@ -15,9 +16,12 @@ from skbound.evidence._sample import Loss, Sample
 __all__ = [
     "CertifiedRecord",
     "CompressedSample",
+    "DrawnPredictor",
+    "DrawnSample",
     "Evidence",
     "FoldPredictor",
     "FoldSample",
+    "GibbsSample",
     "LinearHeadSample",
     "Loss",
     "ProgressiveSample",

@@ -20,6 +20,7 @@ from skbound.protocols._learner import (
     require,
 )
 from skbound.protocols._mixture import HashChoice
+from skbound.protocols._pac_bayes import PACBayes
 from skbound.protocols._progressive import Progressive
 from skbound.protocols._recursive import RecursivePACBayes
 
@@ -36,6 +37,7 @@ __all__ = [
     "Holdout",
     "Learner",
     "MixtureLearner",
+    "PACBayes",
     "PickToLearn",
     "Progressive",
     "RecursivePACBayes",
@@ -52,6 +54,7 @@ _BY_NAME = {
     "recursive_pac_bayes": RecursivePACBayes,
     "frozen_features": FrozenFeatures,
     "cross_fit": CrossFit,
+    "pac_bayes": PACBayes,
 }
 
 
