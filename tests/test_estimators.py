@@ -29,6 +29,7 @@ ESTIMATORS = [
     BoundedClassifier(LogisticRegression()),
     TransformerClassifier(protocol="progressive", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol="progressive"),
+    TransformerClassifier(protocol="description_length", max_epochs=15, depth=1, width=16),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),

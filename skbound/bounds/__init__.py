@@ -6,6 +6,7 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
+from skbound.bounds._description_length import CodeLengthBound, OccamBound, OccamKLBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -31,10 +32,13 @@ __all__ = [
     "BinomialBound",
     "Bound",
     "Certificate",
+    "CodeLengthBound",
     "EmpiricalBernsteinBound",
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "OccamBound",
+    "OccamKLBound",
     "ProgressiveBound",
     "binomial_tail_inverse",
     "certificates",

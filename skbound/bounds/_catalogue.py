@@ -5,6 +5,7 @@ from __future__ import annotations
 from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
+from skbound.bounds._description_length import OccamBound, OccamKLBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -34,6 +35,7 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
     "progressive": {"progressive": ProgressiveBound()},
+    "description_length": {"occam": OccamBound(), "occam_kl": OccamKLBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -44,6 +46,7 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         BettingBound("brier"),
     ),
     "progressive": (ProgressiveBound("brier"),),
+    "description_length": (OccamKLBound("brier"),),
 }
 
 

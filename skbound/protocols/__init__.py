@@ -3,6 +3,7 @@
 from typing import Any
 
 from skbound.protocols._all_rows import AllRows
+from skbound.protocols._description_length import DescriptionLength
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
     EnsembleLearner,
@@ -10,15 +11,18 @@ from skbound.protocols._learner import (
     FittedModel,
     Learner,
     MixtureLearner,
+    SubspaceLearner,
     WarmLearner,
     WeightLearner,
     require,
 )
 from skbound.protocols._mixture import HashChoice
 from skbound.protocols._progressive import Progressive
+from skbound.protocols._subspace import Subspace
 
 __all__ = [
     "AllRows",
+    "DescriptionLength",
     "EnsembleLearner",
     "EnsembleRule",
     "FittedModel",
@@ -27,13 +31,19 @@ __all__ = [
     "Learner",
     "MixtureLearner",
     "Progressive",
+    "Subspace",
+    "SubspaceLearner",
     "WarmLearner",
     "WeightLearner",
     "require",
     "resolve_protocol",
 ]
 
-_BY_NAME = {"holdout": Holdout, "progressive": Progressive}
+_BY_NAME = {
+    "holdout": Holdout,
+    "progressive": Progressive,
+    "description_length": DescriptionLength,
+}
 
 
 def resolve_protocol(protocol: Any) -> Any:
@@ -42,7 +52,7 @@ def resolve_protocol(protocol: Any) -> Any:
     Parameters
     ----------
     protocol : str, None or object with a ``run(learner, seed)`` method
-        "holdout" or "progressive"; None stands for `AllRows`.
+        "holdout", "progressive" or "description_length"; None stands for `AllRows`.
 
     Returns
     -------
