@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, product
+from itertools import groupby
 from math import fsum
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -24,8 +24,7 @@ __all__ = ["DescriptionLength"]
 _MIN_ROWS = 100
 # By how much a coordinate of 1 moves a weight, which sets the pace: random weights have far to go.
 _SCALES = {"trained": 5.0, "initial": 15.0}
-_PRIOR_FRACTIONS = {"trained": 0.5, "initial": 0.1}
-_DIMENSIONS = {"trained": (0, 4, 16, 64), "initial": (32, 64, 128, 256)}
+_PRIOR_FRACTIONS = {"trained": 0.7, "initial": 0.1}
 # At which level the options are compared.
 _USUAL_DELTA = 0.05
 
@@ -43,15 +42,17 @@ class DescriptionLength(BaseEstimator):
     ----------
     dimension : int, tuple of int or "auto", default="auto"
         Coordinates of the subspace. 0 leaves the centre as it is and takes no bits. "auto" tries
-        0, 4, 16 and 64 around a trained centre and 32, 64, 128 and 256 around an initial one.
-    n_levels : int or tuple of int, default=(3, 7)
-        Levels to which coordinates are rounded.
+        0, 8 and 32 around a trained centre, and a 32nd, a 16th and an 8th of the number of rows
+        around an initial one.
+    n_levels : int, tuple of int or "auto", default="auto"
+        Levels to which coordinates are rounded, at least 2. "auto" takes 3 around a trained centre
+        and tries 3 and 7 around an initial one.
     center : {"trained", "initial"}, default="trained"
         "trained" trains the centre on the prior part. "initial" takes the net's initial weights,
         which depend on the seed alone; the prior part serves the scaling of the rows only.
     prior_fraction : float or "auto", default="auto"
-        Share of the rows in the prior part. "auto" takes a half for a trained centre, a tenth for
-        an initial one, and certifies nothing below 100 rows.
+        Share of the rows in the prior part. "auto" takes 0.7 for a trained centre, 0.1 for an
+        initial one, and certifies nothing below 100 rows.
     codebook : {"uniform", "k-means"}, default="uniform"
         Levels at equal distances, which take 5 bits, or levels that fit the coordinates, which
         take 16 bits each.
@@ -77,7 +78,7 @@ class DescriptionLength(BaseEstimator):
     def __init__(
         self,
         dimension: int | tuple[int, ...] | Literal["auto"] = "auto",
-        n_levels: int | tuple[int, ...] = (3, 7),
+        n_levels: int | tuple[int, ...] | Literal["auto"] = "auto",
         center: Literal["trained", "initial"] = "trained",
         prior_fraction: float | Literal["auto"] = "auto",
         codebook: Literal["uniform", "k-means"] = "uniform",
@@ -99,33 +100,43 @@ class DescriptionLength(BaseEstimator):
             protocol="description_length", n_fit=200, majority_share=0.5, certified=coded
         )
 
-    def options(self) -> list[CoordinateCode]:
+    def options(self, n_samples: int, n_weights: int) -> list[CoordinateCode]:
         """Return the codes among which the fit chooses.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows with a positive weight.
+        n_weights : int
+            Weights of the net; 0 where there is no net.
 
         Returns
         -------
         list of CoordinateCode
-            Fixed by the parameters; one without coordinates stands for the centre itself.
+            One without coordinates stands for the centre itself.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range.
+            If a parameter is out of range, or there are fewer weights than coordinates.
         """
-        if self.center not in _DIMENSIONS:
-            raise ValueError(f"center must be one of {list(_DIMENSIONS)}, got {self.center!r}.")
+        if self.center not in _SCALES:
+            raise ValueError(f"center must be one of {list(_SCALES)}, got {self.center!r}.")
         if self.codebook not in ("uniform", "k-means"):
             raise ValueError(f"codebook must be 'uniform' or 'k-means', got {self.codebook!r}.")
-        automatic = isinstance(self.dimension, str) and self.dimension == "auto"
-        dimensions = _integers(
-            "dimension", _DIMENSIONS[self.center] if automatic else self.dimension, 0
-        )
-        n_levels = _integers("n_levels", self.n_levels, 2)
+        usual: tuple[int, ...] = (0, 8, 32)
+        if self.center == "initial":
+            usual = tuple(max(1, min(n_samples // k, n_weights // 4)) for k in (32, 16, 8))
+        dimensions = _integers("dimension", self.dimension, usual, smallest=0)
+        usual = (3,) if self.center == "trained" else (3, 7)
+        n_levels = _integers("n_levels", self.n_levels, usual, smallest=2)
+        if 0 < n_weights < dimensions[-1]:
+            raise ValueError(
+                f"dimension must not exceed the number of weights of the net, which is "
+                f"{n_weights}, got {dimensions[-1]}. Take a smaller dimension or a larger net."
+            )
         # Levels make no difference where there is no coordinate.
-        pairs = [
-            *((0, 1) for d in dimensions if d == 0),
-            *product(filter(None, dimensions), n_levels),
-        ]
+        pairs = [(d, levels) for d in dimensions for levels in (n_levels if d else [1])]
         return [CoordinateCode(d, levels, self.codebook) for d, levels in pairs]
 
     def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -193,14 +204,14 @@ class DescriptionLength(BaseEstimator):
             If a parameter is out of range, or there are fewer weights than coordinates.
         """
         require(learner, ["fit_coordinates", "parameters", "with_parameters"], "description_length")
-        codes = self.options()
+        self.options(learner.n_samples, 0)
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         prior_rows, certified_rows = self.split(learner.n_samples, seed)
         if not len(certified_rows):
             return self._all_rows(learner)
         center = learner.fit(prior_rows, effort=0.0)
-        _check_dimensions(codes, len(learner.parameters(center)))
+        codes = self.options(learner.n_samples, len(learner.parameters(center)))
         if self.center == "trained":
             center = learner.fit(prior_rows)
         best = None
@@ -263,24 +274,18 @@ def _written(
             yield learner.with_parameters(fit, np.add(weights, moves)), bits
 
 
-def _integers(name: str, value: Any, smallest: int) -> list[int]:
+def _integers(name: str, value: Any, usual: tuple[int, ...], *, smallest: int) -> list[int]:
     """Return one integer or several as a sorted list without repetitions."""
+    if isinstance(value, str) and value == "auto":
+        value = usual
     values = [value] if isinstance(value, Integral) else value
     valid = isinstance(values, Sequence) and not isinstance(values, str) and len(values) > 0
     if not valid or not all(isinstance(v, Integral) and int(v) >= smallest for v in values):
         raise ValueError(
-            f"{name} must be an integer of at least {smallest} or a tuple of such, got {value!r}."
+            f"{name} must be 'auto', an integer of at least {smallest} or a tuple of such, got "
+            f"{value!r}."
         )
     return sorted({int(v) for v in values})
-
-
-def _check_dimensions(codes: list[CoordinateCode], n_weights: int) -> None:
-    largest = max(code.n_coordinates for code in codes)
-    if 0 < n_weights < largest:
-        raise ValueError(
-            f"dimension must not exceed the number of weights of the net, which is {n_weights}, "
-            f"got {largest}. Take a smaller dimension or a larger net."
-        )
 
 
 _PRIOR = {
