@@ -131,9 +131,9 @@ def test_brier_losses_that_are_errors_give_the_same_value():
     assert found["brier_occam_kl"].value == found["occam_kl"].value
     with pytest.raises(MissingEvidenceError, match="Use a classifier with predict_proba"):
         OccamKLBound("brier")(make_evidence(20, 200, 30), 0.05)
-    with pytest.raises(ValueError, match="OccamBound holds for 0-1 losses only.*OccamKLBound"):
+    with pytest.raises(ValueError, match=r"OccamBound holds for 0-1 losses only.*OccamKLBound"):
         OccamBound("brier")
-    with pytest.raises(ValueError, match="loss must be one of .* got 'log'"):
+    with pytest.raises(ValueError, match=r"loss must be one of .* got 'log'"):
         OccamKLBound("log")
 
 
