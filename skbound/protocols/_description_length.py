@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Sequence
 from math import fsum
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -17,7 +16,8 @@ from skbound.bounds import OccamBound
 from skbound.evidence import CodedSample, Evidence, Sample
 from skbound.protocols._holdout import _IID, _OUTSIDE
 from skbound.protocols._learner import FittedModel, SubspaceLearner, require
-from skbound.protocols._subspace import CoordinateCode, random_subspace
+from skbound.protocols._subspace import CoordinateCode
+from skbound.protocols._written_nets import written_nets
 
 __all__ = ["DescriptionLength"]
 
@@ -34,9 +34,10 @@ class DescriptionLength(BaseEstimator):
 
     A random part of the rows, the prior part, makes a centre. From there the weights move in a
     random subspace, trained on all rows. The coordinates are rounded to a few levels, trained on
-    as rounded numbers, and written in an exact prefix code. The net that ``predict`` uses is the
-    one that is read back from the code. It is certified on the rows outside of the prior part,
-    though it was trained on them: the bound pays for every bit.
+    as rounded numbers, improved one by one (up to 256 of them), and written in an exact prefix
+    code. The net that ``predict`` uses is the one that is read back from the code. It is certified
+    on the rows outside of the prior part, though it was trained on them: the bound pays for every
+    bit.
 
     Parameters
     ----------
@@ -62,8 +63,8 @@ class DescriptionLength(BaseEstimator):
 
     Notes
     -----
-    Every pair of a dimension and a number of levels is trained, so the fit takes as many times
-    longer. The one with the smallest bound at a level of 0.05 is kept, and the choice is paid for.
+    Every pair of a dimension and a number of levels is trained and evaluated. The one with the
+    smallest bound at a level of 0.05 is kept, and the choice is paid for.
 
     Around a trained centre a change seldom saves as many errors as its bits cost; with a dimension
     of 0 the certificate is that of a hold-out that pays for the choice. Around an initial centre
@@ -215,7 +216,7 @@ class DescriptionLength(BaseEstimator):
         if self.center == "trained":
             center = learner.fit(prior_rows)
         best = None
-        written = _written(learner, center, codes, seed, _SCALES[self.center])
+        written = written_nets(learner, center, codes, _SCALES[self.center], seed)
         for option, (fit, bits) in enumerate(written):
             sample = learner.losses(fit, certified_rows)
             evidence = Evidence(
@@ -247,31 +248,6 @@ class DescriptionLength(BaseEstimator):
             ),
         )
         return fit, evidence
-
-
-def _written(
-    learner: SubspaceLearner,
-    center: FittedModel,
-    codes: list[CoordinateCode],
-    seed: int,
-    scale: float,
-) -> Iterator[tuple[FittedModel, str]]:
-    """Train, write and read back a net for each code."""
-    rows, weights = np.arange(learner.n_samples), learner.parameters(center)
-    for dimension, group in groupby(codes, key=lambda code: code.n_coordinates):
-        if not dimension or not len(weights):
-            # With a single class there is nothing to train, and no code says anything.
-            yield from ((center, "") for _ in group)
-            continue
-        rng = np.random.default_rng([seed, 2, dimension])
-        subspace = random_subspace(len(weights), dimension, scale, rng)
-        _, start = learner.fit_coordinates(rows, center, subspace)
-        for code in group:
-            levels = code.levels(start)
-            fit, end = learner.fit_coordinates(rows, center, subspace, start=start, levels=levels)
-            bits = code.write(end, levels)
-            moves = subspace.moves(code.read(bits))
-            yield learner.with_parameters(fit, np.add(weights, moves)), bits
 
 
 def _integers(name: str, value: Any, usual: tuple[int, ...], *, smallest: int) -> list[int]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from skbound.protocols._enumerative import bits_of, read_bits, read_symbols, write_symbols
 
-__all__ = ["CoordinateCode", "Subspace", "random_subspace"]
+__all__ = ["CoordinateCode", "Subspace", "nearest", "random_subspace"]
 
 # Steps between the levels of coordinates: from 4 down by factors of the square root of two.
 _STEPS = (4.0 * 2.0 ** (-np.arange(32) / 2.0)).astype(np.float16)
@@ -110,7 +110,7 @@ class CoordinateCode:
         Parameters
         ----------
         coordinates : ndarray of shape (n_coordinates,)
-            Not rounded.
+            To be rounded.
 
         Returns
         -------
@@ -123,13 +123,13 @@ class CoordinateCode:
         levels = _k_means(coordinates, self.n_levels)
         return np.sort(levels.astype(np.float16)).astype(np.float64)
 
-    def write(self, coordinates: NDArray[np.float64], levels: NDArray[np.float64]) -> str:
-        """Round coordinates to the nearest levels and write them down.
+    def write(self, symbols: NDArray[np.intp], levels: NDArray[np.float64]) -> str:
+        """Write rounded coordinates down.
 
         Parameters
         ----------
-        coordinates : ndarray of shape (n_coordinates,)
-            Not rounded.
+        symbols : ndarray of int of shape (n_coordinates,)
+            Number of the level of each coordinate.
         levels : ndarray of shape (n_levels,)
             From `levels`.
 
@@ -144,7 +144,7 @@ class CoordinateCode:
         else:
             numbers = levels.astype(np.float16).view(np.uint16)
             head = "".join(bits_of(int(number), _FLOAT16) for number in numbers)
-        return head + write_symbols(_nearest(coordinates, levels).tolist(), self.n_levels)
+        return head + write_symbols(symbols.tolist(), self.n_levels)
 
     def read(self, code: str) -> NDArray[np.float64]:
         """Return the coordinates that a code stands for.
@@ -185,20 +185,34 @@ class CoordinateCode:
         return levels
 
 
-def _nearest(coordinates: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.intp]:
+def nearest(coordinates: NDArray[np.float64], levels: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Round coordinates.
+
+    Parameters
+    ----------
+    coordinates : ndarray of shape (n_coordinates,)
+        Any numbers.
+    levels : ndarray of shape (n_levels,)
+        Where they may go.
+
+    Returns
+    -------
+    ndarray of int of shape (n_coordinates,)
+        Number of the nearest level of each.
+    """
     places: NDArray[np.intp] = np.abs(coordinates[:, None] - levels).argmin(axis=1)
     return places
 
 
 def _squared_error(coordinates: NDArray[np.float64], levels: NDArray[np.float64]) -> float:
-    return float(((coordinates - levels[_nearest(coordinates, levels)]) ** 2).sum())
+    return float(((coordinates - levels[nearest(coordinates, levels)]) ** 2).sum())
 
 
 def _k_means(coordinates: NDArray[np.float64], n_levels: int) -> NDArray[np.float64]:
     """Return levels that are the means of the coordinates nearest to them, or nearly so."""
     levels = np.quantile(coordinates, (np.arange(n_levels) + 0.5) / n_levels)
     for _ in range(50):
-        nearest = _nearest(coordinates, levels)
-        for level in np.unique(nearest):
-            levels[level] = coordinates[nearest == level].mean()
+        symbols = nearest(coordinates, levels)
+        for level in np.unique(symbols):
+            levels[level] = coordinates[symbols == level].mean()
     return levels

@@ -87,18 +87,20 @@ def check_code_is_what_predicts(model, X, y):
 
 
 def check_all_options_are_paid_for(model, X, y):
-    """The record counts every net that was evaluated on the certified rows."""
-    evaluated = []
-    losses = TransformerLearner.losses
+    """The record counts every code by which a net was written or left unwritten."""
+    tried = []
+    written = engine.written_nets
 
-    def spy(self, fit, rows):
-        evaluated.append(fit)
-        return losses(self, fit, rows)
+    def spy(*arguments):
+        for fit, bits in written(*arguments):
+            tried.append(bits)
+            yield fit, bits
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransformerLearner, "losses", spy)
-        fitted = clone(model).fit(X, y)
-    assert fitted.evidence_.certified.n_options == len(evaluated)
+        patch.setattr(engine, "written_nets", spy)
+        record = clone(model).fit(X, y).evidence_.certified
+    assert record.n_options == len(tried)
+    assert record.code == tried[record.option]
 
 
 def check_split_ignores_labels(model, X, y):
@@ -136,8 +138,8 @@ def read_without_levels(self, code):
 complete_read, complete_write, engine_levels = CoordinateCode.read, CoordinateCode.write, []
 
 
-def write_without_levels(self, coordinates, levels):
-    bits = complete_write(self, coordinates, levels)
+def write_without_levels(self, symbols, levels):
+    bits = complete_write(self, symbols, levels)
     engine_levels.append(bits[: 16 * self.n_levels])
     return bits[16 * self.n_levels :]
 
@@ -152,8 +154,8 @@ def test_mutants_are_noticed(monkeypatch):
         patch.setattr(CoordinateCode, "write", write_without_levels)
         patch.setattr(CoordinateCode, "read", read_without_levels)
 
-    def net_before_rounding(patch):
-        patch.setattr(TransformerLearner, "with_parameters", lambda self, fit, weights: fit)
+    def other_coordinates_than_written(patch):
+        patch.setattr(CoordinateCode, "read", lambda self, bits: complete_read(self, bits) + 1e-3)
 
     def center_trained_on_all_rows(patch):
         fit = TransformerLearner.fit
@@ -163,7 +165,7 @@ def test_mutants_are_noticed(monkeypatch):
     breaks = {
         "k-means": levels_known_to_the_reader,
         "moved": center_trained_on_all_rows,
-        "initial": net_before_rounding,
+        "initial": other_coordinates_than_written,
     }
     for name, spoil in breaks.items():
         model = clone(MODELS[name])
@@ -323,3 +325,26 @@ def test_real_data():
     model.set_params(protocol=DescriptionLength((0, 16)), max_epochs=15).fit(X[:600], y[:600])
     assert model.generalization_bound_ < 0.6
     assert np.mean(model.predict(X[600:]) != y[600:]) < model.generalization_bound_
+
+
+def test_training_of_coordinates_stays_in_the_subspace():
+    X, y = many_classes(n_samples=120, n_classes=3)
+    learner = TransformerLearner(TINY, resolve_tokenizer("table", 2), X, y, None, 0)
+    rows = np.arange(120)
+    center = learner.fit(rows, effort=0.0)
+    weights = learner.parameters(center)
+    assert np.array_equal(weights, learner.parameters(learner.fit(rows[:60], effort=0.0)))
+    assert center.model.history == []
+    subspace = random_subspace(len(weights), 9, 5.0, np.random.default_rng(0))
+    fit, z = learner.fit_coordinates(rows, center, subspace)
+    assert np.abs(z).min() > 0.0
+    np.testing.assert_allclose(learner.parameters(fit), weights + subspace.moves(z), rtol=1e-6)
+    assert len(fit.model.history) == TINY.max_epochs
+    assert np.array_equal(learner.parameters(center), weights)
+    falling = [epoch["train_loss"] for epoch in fit.model.history]
+    # With levels it is the rounded net that is evaluated: here always the centre.
+    fit, z = learner.fit_coordinates(rows, center, subspace, levels=np.zeros(1))
+    constant = [epoch["train_loss"] for epoch in fit.model.history]
+    np.testing.assert_allclose(constant, constant[0], rtol=1e-4)
+    assert np.abs(z).min() > 0.0
+    assert falling[-1] < 0.99 * constant[0]
