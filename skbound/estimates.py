@@ -77,7 +77,8 @@ _ROWS = {
     "progressive": "before they were trained on",
     "compression": "that were left out, and not picked because they were predicted wrongly",
     "linear_head": "that the linear head was trained on",
+    "description_length": "that the decoded net was trained on",
     **dict.fromkeys(_PAC_BAYES, "that the prior has not seen but the posterior was trained on"),
 }
 # Kinds whose predictor depends on the rows that its error was seen on.
-_OPTIMISTIC = frozenset({"compression", "linear_head", *_PAC_BAYES})
+_OPTIMISTIC = frozenset({"compression", "description_length", "linear_head", *_PAC_BAYES})

@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, TransformerClassifier
-from skbound.protocols import Holdout
+from skbound.protocols import CrossFit, Holdout, PACBayes, PickToLearn, RecursivePACBayes
 
 __all__ = ["ENGINES", "Engine"]
 
@@ -35,8 +35,22 @@ class Engine:
         return self.name
 
 
+DRAWN = {"sigmas": (0.01, 0.05), "n_draws": 4}
 ENGINES = [
     Engine(transformer("holdout"), "holdout"),
     Engine(transformer(Holdout(n_members=3)), "ensemble"),
     Engine(tree("progressive"), "progressive", n_levels=12),
+    Engine(transformer("pac_bayes"), "pac_bayes"),
+    Engine(transformer(PACBayes(**DRAWN, predictor="vote"), lr=0.01), "pac_bayes vote"),
+    Engine(transformer(PACBayes(**DRAWN, predictor="average")), "pac_bayes average"),
+    Engine(transformer("recursive_pac_bayes"), "recursive_pac_bayes"),
+    Engine(tree(RecursivePACBayes(2, 0.8, "held_out")), "recursive held out"),
+    Engine(transformer(PickToLearn(0.3, max_size=10)), "compression"),
+    Engine(tree(PickToLearn(0.2, errors_left=False, max_size=10)), "compression to the end"),
+    Engine(transformer("description_length"), "description_length"),
+    Engine(tree("cross_fit"), "cross_fit"),
+    Engine(tree(CrossFit(3, "gibbs")), "cross_fit gibbs", n_levels=16),
+    Engine(tree(CrossFit(3, "average")), "cross_fit average"),
+    Engine(tree(CrossFit(3, scheme="bags")), "cross_fit bags"),
+    Engine(transformer("frozen_features"), "frozen_features"),
 ]

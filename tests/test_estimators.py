@@ -39,6 +39,7 @@ ESTIMATORS = [
     BoundedClassifier(LogisticRegression(), protocol="cross_fit"),
     TransformerClassifier(protocol="pac_bayes", max_epochs=15, depth=1, width=16),
     TransformerClassifier(protocol=PACBayes(predictor="average"), max_epochs=15, depth=1, width=16),
+    TransformerClassifier(protocol="description_length", max_epochs=15, depth=1, width=16),
     BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
     BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),

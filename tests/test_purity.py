@@ -75,7 +75,7 @@ LAYERS = {
     "datasets": set(),
     "bounds": {"evidence", "exceptions"},
     "estimates": {"evidence"},
-    "protocols": {"evidence", "_random_state"},
+    "protocols": {"bounds", "evidence", "_random_state"},
     "_inputs": {"_sklearn_compat"},
     "_nn": set(),
     "_training": {"_nn"},

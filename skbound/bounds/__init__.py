@@ -16,6 +16,7 @@ from skbound.bounds._cross_fit import (
     FoldUnionBound,
 )
 from skbound.bounds._cross_fit_votes import TandemBound
+from skbound.bounds._description_length import CodeLengthBound, OccamBound, OccamKLBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -72,6 +73,7 @@ __all__ = [
     "BinomialBound",
     "Bound",
     "Certificate",
+    "CodeLengthBound",
     "CoveringBound",
     "CrossFitBound",
     "EmpiricalBernsteinBound",
@@ -85,6 +87,8 @@ __all__ = [
     "KLBound",
     "MarginBound",
     "MeanHeadBound",
+    "OccamBound",
+    "OccamKLBound",
     "PACBayesBound",
     "PACBayesCatoniBound",
     "PACBayesFixedRatesBound",

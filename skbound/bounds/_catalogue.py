@@ -14,6 +14,7 @@ from skbound.bounds._cross_fit import (
     FoldUnionBound,
 )
 from skbound.bounds._cross_fit_votes import TandemBound
+from skbound.bounds._description_length import OccamBound, OccamKLBound
 from skbound.bounds._holdout import (
     BettingBound,
     BinomialBound,
@@ -96,6 +97,7 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "pac_bayes_gibbs": _PAC_BAYES,
     "pac_bayes_vote": _PAC_BAYES,
     "pac_bayes_average": _PAC_BAYES,
+    "description_length": {"occam": OccamBound(), "occam_kl": OccamKLBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -117,6 +119,7 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
     "pac_bayes_gibbs": _PAC_BAYES_BRIER,
     "pac_bayes_vote": _PAC_BAYES_BRIER,
     "pac_bayes_average": _PAC_BAYES_BRIER,
+    "description_length": (OccamKLBound("brier"),),
 }
 
 

@@ -15,6 +15,7 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.data import TensorDataset
 
 from skbound._nn._head import ClippedLinear
+from skbound._nn._subspace import SubspaceModule
 from skbound._nn._transformer import build_transformer
 from skbound._training._inference import block_rows, logits_in_blocks
 from skbound._training._net import TrainingPlan, train
@@ -143,7 +144,8 @@ class TransformerLearner(LabelledRows):
         start : FittedModel or None, default=None
             Whose weights and tokenizer to go on with; None starts afresh.
         effort : float, default=1.0
-            Share of ``max_epochs`` to train; at least one epoch.
+            Share of ``max_epochs`` to train; at least one epoch, or none at 0, which leaves the
+            initial weights.
         pull : float, default=0.0
             ``pull / 2`` times the squared distance from the initial weights is added to the loss.
 
@@ -154,7 +156,7 @@ class TransformerLearner(LabelledRows):
         """
         device = self._device()
         validation_rows = np.empty(0, dtype=np.intp)
-        if self.params.early_stopping:
+        if self.params.early_stopping and effort:
             rows, validation_rows = self._set_aside(rows)
         weights = self._weights(rows)
         seed = self.seed if seed is None else seed
@@ -356,6 +358,52 @@ class TransformerLearner(LabelledRows):
         """
         return self._weights(rows)
 
+    def fit_coordinates(self, rows, center, subspace, *, start=None, levels=None, effort=1.0):
+        """Train a net whose weights move in a few directions only.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows. None are set aside for early stopping.
+        center : FittedModel
+            From `fit`; its weights belong to coordinates of zero, its tokenizer is kept.
+        subspace : Subspace
+            What each coordinate moves.
+        start : ndarray of shape (n_coordinates,) or None, default=None
+            First coordinates; None stands for zeros.
+        levels : ndarray of shape (n_levels,) or None, default=None
+            Train for coordinates that are rounded to the nearest of these.
+        effort : float, default=1.0
+            Share of ``max_epochs`` to train; at least one epoch.
+
+        Returns
+        -------
+        fit : FittedModel
+            The net at these coordinates.
+        coordinates : ndarray of shape (n_coordinates,), float64
+            Not rounded to `levels`.
+        """
+        start = np.zeros(subspace.n_coordinates) if start is None else start
+        if center.model.net is None:
+            return center, start
+        device, dtype = center.model.device, getattr(torch, self.params.dtype)
+        with torch_threads(self.params.n_threads):
+            module = SubspaceModule(
+                copy.deepcopy(center.model.net.module_),
+                torch.as_tensor(subspace.groups.copy()).to(device),
+                torch.as_tensor(subspace.scales).to(device, dtype),
+                torch.as_tensor(start).to(device, dtype),
+                None if levels is None else torch.as_tensor(levels).to(device, dtype),
+            )
+            data = self._tensors(center.model.tokenizer, rows, self._weights(rows), device)
+            plan = self._plan(len(rows), device, effort=effort, pull=0.0)
+            n_classes = len(self.classes)
+            _, history = train(module, data, None, plan, seed=self.seed, n_classes=n_classes)
+        coordinates = module.coordinates.detach().to("cpu", torch.float64).numpy()
+        moved = self.with_parameters(center, self.parameters(center) + subspace.moves(coordinates))
+        model = replace(moved.model, history=history)
+        return FittedModel(model=model, n_fit=len(rows)), coordinates
+
     def ensemble(self, fits, weights, how):
         """Let several fitted nets answer together.
 
@@ -448,7 +496,7 @@ class TransformerLearner(LabelledRows):
         if batch_size == "auto":
             batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 32)), 6, 9))
         return TrainingPlan(
-            max_epochs=max(1, round(effort * p.max_epochs)),
+            max_epochs=max(1, round(effort * p.max_epochs)) if effort else 0,
             batch_size=batch_size,
             lr=p.lr,
             optimizer=p.optimizer,

@@ -5,6 +5,7 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 """
 
 from skbound.evidence._compression import CompressedSample
+from skbound.evidence._description_length import CodedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
 from skbound.evidence._folds import FoldPredictor, FoldSample
 from skbound.evidence._linear_head import LinearHeadSample
@@ -15,6 +16,7 @@ from skbound.evidence._sample import Loss, Sample
 
 __all__ = [
     "CertifiedRecord",
+    "CodedSample",
     "CompressedSample",
     "DrawnPredictor",
     "DrawnSample",

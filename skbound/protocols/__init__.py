@@ -5,6 +5,7 @@ from typing import Any
 from skbound.protocols._all_rows import AllRows
 from skbound.protocols._compression import PickToLearn
 from skbound.protocols._cross_fit import CrossFit
+from skbound.protocols._description_length import DescriptionLength
 from skbound.protocols._feature_map import FeatureMap
 from skbound.protocols._frozen_features import FrozenFeatures
 from skbound.protocols._holdout import Holdout
@@ -15,6 +16,7 @@ from skbound.protocols._learner import (
     FittedModel,
     Learner,
     MixtureLearner,
+    SubspaceLearner,
     WarmLearner,
     WeightLearner,
     require,
@@ -27,6 +29,7 @@ from skbound.protocols._recursive import RecursivePACBayes
 __all__ = [
     "AllRows",
     "CrossFit",
+    "DescriptionLength",
     "EnsembleLearner",
     "EnsembleRule",
     "FeatureLearner",
@@ -41,6 +44,7 @@ __all__ = [
     "PickToLearn",
     "Progressive",
     "RecursivePACBayes",
+    "SubspaceLearner",
     "WarmLearner",
     "WeightLearner",
     "require",
@@ -55,6 +59,7 @@ _BY_NAME = {
     "frozen_features": FrozenFeatures,
     "cross_fit": CrossFit,
     "pac_bayes": PACBayes,
+    "description_length": DescriptionLength,
 }
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from skbound.evidence import Sample
 from skbound.protocols._feature_map import FeatureMap
 from skbound.protocols._mixture import HashChoice
+from skbound.protocols._subspace import Subspace
 
 __all__ = [
     "EnsembleLearner",
@@ -20,6 +21,7 @@ __all__ = [
     "FittedModel",
     "Learner",
     "MixtureLearner",
+    "SubspaceLearner",
     "WarmLearner",
     "WeightLearner",
     "require",
@@ -110,8 +112,8 @@ class WarmLearner(Learner, Protocol):
     ) -> FittedModel:
         """Train on `rows`, from the weights of `start` and with its scaling.
 
-        `effort` is the share of the full number of epochs. `pull` adds ``pull / 2`` times the
-        squared distance from the weights of `start` to the mean loss.
+        `effort` is the share of the full number of epochs; 0 leaves the initial weights. `pull`
+        adds ``pull / 2`` times the squared distance from the weights of `start` to the mean loss.
         """
         ...
 
@@ -149,6 +151,26 @@ class FeatureLearner(Learner, Protocol):
         self, fit: FittedModel, feature_map: FeatureMap, weights: NDArray[np.float64]
     ) -> FittedModel:
         """Return the predictor whose logits are ``feature_map(features) @ weights.T``."""
+
+
+class SubspaceLearner(WeightLearner, Protocol):
+    """A learner that can train a few coordinates in place of all weights."""
+
+    def fit_coordinates(
+        self,
+        rows: Rows,
+        center: FittedModel,
+        subspace: Subspace,
+        *,
+        start: NDArray[np.float64] | None = None,
+        levels: NDArray[np.float64] | None = None,
+        effort: float = 1.0,
+    ) -> tuple[FittedModel, NDArray[np.float64]]:
+        """Train coordinates of the subspace around `center`, and return the net and them.
+
+        `start` are the first coordinates, by default zeros. With `levels` the net is trained for
+        coordinates that are rounded to the nearest of these; those returned are not rounded.
+        """
         ...
 
 
