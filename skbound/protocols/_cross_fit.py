@@ -56,9 +56,10 @@ class CrossFit(BaseEstimator):
     those in another. So the width of :class:`~skbound.bounds.CrossFitBound` is that of one fold,
     ``n / K`` rows, at a level between ``delta / 2`` and ``delta / e``. A hold-out of the same
     ``n / K`` rows has the full `delta`, for a predictor trained on as many rows. So the certificate
-    is wider than that of a hold-out: by 0 to 20 % with "gibbs", and by 50 to 100 % with "vote".
-    What cross-fitting adds is an ensemble that errs less than one predictor, in which every row was
-    trained on, and a certificate that depends less on the luck of the split.
+    is larger than that of a hold-out: on tables of 200 to 1,000 rows 1.0 to 1.5 times with "gibbs",
+    and 1.5 to 2.5 times with "vote". What cross-fitting adds is an ensemble that errs less than one
+    predictor, in which every row was trained on, and a certificate that depends less on the luck of
+    the split.
 
     "gibbs" needs rows of numbers that hardly repeat: fewer than 95 % distinct rows, or one that
     occurs more than twice and in more than 1 % of them, are refused.
