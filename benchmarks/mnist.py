@@ -30,7 +30,7 @@ from skbound import TransformerClassifier
 from skbound._random_state import draw_seed
 from skbound.classifiers._transformer_learner import FittedTransformer
 from skbound.protocols import FittedModel, Holdout, Progressive
-from skbound.regularizers import RandomShift
+from skbound.regularizers import RandomAffine, RandomShift
 from skbound.tokenizers import PatchTokenizer
 
 OUT = Path(__file__).resolve().parent / "out"
@@ -50,6 +50,8 @@ NET = {
     "n_threads": 2,
     "random_state": SEED,
 }
+# What images go through while they are trained on.
+CHANGES = (RandomAffine(degrees=10, scale=0.1), RandomShift(1))
 # Epochs and largest learning rate: of the trunk, of a short net that only guesses its error, and of
 # what goes on from the trunk.
 FULL = {"trunk": (100, 2e-3), "guess": (8, 2e-3), "more": (4, 3e-4)}
@@ -157,12 +159,18 @@ class Stages:
             max_epochs=max_epochs,
             lr=lr,
             tokenizer=PatchTokenizer(4, image_shape=(28, 28)),
-            regularizers=(RandomShift(2),),
+            regularizers=CHANGES,
             protocol=protocol,
             verbose=1,
         )
         # To be told from what other settings have left behind.
-        key = {**NET, "max_epochs": max_epochs, "lr": lr, "trunk": self.settings["trunk"]}
+        key = {
+            **NET,
+            "changes": repr(CHANGES),
+            "max_epochs": max_epochs,
+            "lr": lr,
+            "trunk": self.settings["trunk"],
+        }
         key = json.loads(json.dumps(key))
         if self.path(name, "json").exists():
             stored = json.loads(self.path(name, "json").read_text())

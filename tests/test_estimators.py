@@ -27,6 +27,7 @@ ESTIMATORS = [
     TransformerClassifier(),
     TransformerClassifier(depth=4, width=64, max_epochs=15),
     TransformerClassifier(dtype="float64"),
+    TransformerClassifier(n_threads=2, depth=1, width=16, max_epochs=15),
     BoundedClassifier(LogisticRegression()),
     TransformerClassifier(protocol="progressive", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol="progressive"),

@@ -8,7 +8,29 @@ import torch
 
 from skbound.regularizers._base import Regularizer
 
-__all__ = ["RandomShift"]
+__all__ = ["RandomShift", "check_images"]
+
+
+def check_images(regularizer, shape):
+    """Refuse rows that are no images.
+
+    Parameters
+    ----------
+    regularizer : Regularizer
+        For the message.
+    shape : tuple of int
+        Of the prepared training rows.
+
+    Raises
+    ------
+    ValueError
+        Naming the tokenizers that make images.
+    """
+    if len(shape) != 4:
+        raise ValueError(
+            f"{type(regularizer).__name__} changes images, but this tokenizer makes none. Use "
+            f"tokenizer='patches' or PatchTokenizer(image_shape=...)."
+        )
 
 
 class RandomShift(Regularizer):
@@ -21,6 +43,10 @@ class RandomShift(Regularizer):
     ----------
     max_shift : int, default=2
         Largest number of pixels in each direction.
+
+    See Also
+    --------
+    RandomAffine : Turns and scales images.
 
     Examples
     --------
@@ -51,11 +77,7 @@ class RandomShift(Regularizer):
         ValueError
             Saying what must hold.
         """
-        if len(shape) != 4:
-            raise ValueError(
-                "RandomShift moves images, but this tokenizer makes none. Use tokenizer='patches' "
-                "or PatchTokenizer(image_shape=...)."
-            )
+        check_images(self, shape)
         largest = min(shape[1:3]) - 1
         if not isinstance(self.max_shift, Integral) or not 0 <= self.max_shift <= largest:
             raise ValueError(

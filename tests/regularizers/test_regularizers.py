@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_digits
 
 from skbound import TransformerClassifier
-from skbound.regularizers import RandomShift, Regularizer
+from skbound.regularizers import RandomAffine, RandomShift, Regularizer
 from skbound.tokenizers import PatchTokenizer
 
 X, Y = load_digits(return_X_y=True)
@@ -83,6 +83,52 @@ def test_the_batch_is_not_changed_in_place():
     assert np.array_equal(images, before)
 
 
+def blob(height, width, row, column):
+    """An image of one soft spot."""
+    r, c = np.mgrid[:height, :width]
+    return np.exp(-((r - row) ** 2 + (c - column) ** 2) / 4.0)[None, :, :, None]
+
+
+def center(image):
+    r, c = np.mgrid[: image.shape[0], : image.shape[1]]
+    image = image[:, :, 0]
+    return np.array([(r * image).sum(), (c * image).sum()]) / image.sum()
+
+
+@pytest.mark.parametrize("shape", [(41, 41), (41, 61), (61, 41)])
+def test_turns_keep_distances_and_reach_the_largest_angle_on_either_side(shape):
+    middle = (np.array(shape) - 1) / 2
+    image = blob(*shape, middle[0], middle[1] + 12.0)
+    turned = shift(np.repeat(image, 400, axis=0), RandomAffine(degrees=45, scale=0.0))
+    spots = np.array([center(one) for one in turned]) - middle
+    assert np.allclose(np.hypot(*spots.T), 12.0, atol=0.1)
+    angles = np.degrees(np.arctan2(*spots.T))
+    assert -46 < angles.min() < -43
+    assert 43 < angles.max() < 46
+    assert abs(np.mean(angles > 0) - 0.5) < 0.15
+
+
+def test_height_and_width_are_scaled_each_by_its_own_number():
+    middle = np.array([20.0, 30.0])
+    image = blob(41, 61, 28.0, 40.0)
+    scaled = shift(np.repeat(image, 400, axis=0), RandomAffine(degrees=0, scale=0.5))
+    factors = (np.array([center(one) for one in scaled]) - middle) / [8.0, 10.0]
+    assert np.allclose(factors.min(axis=0), 1 / 1.5, atol=0.02)
+    assert np.allclose(factors.max(axis=0), 1.5, atol=0.02)
+    assert abs(np.corrcoef(factors.T)[0, 1]) < 0.2
+
+
+def test_no_turn_and_no_scale_is_the_identity():
+    images = np.random.default_rng(0).normal(size=(20, 8, 6, 3))
+    assert np.allclose(shift(images, RandomAffine(0, 0)), images)
+
+
+@pytest.mark.parametrize("wrong", [{"degrees": -1}, {"degrees": 181}, {"scale": 2}, {"scale": "1"}])
+def test_numbers_out_of_range_are_refused_before_training(wrong):
+    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be a number from 0 to"):
+        clone(SMALL).set_params(regularizers=[RandomAffine(**wrong)]).fit(X, Y)
+
+
 @pytest.mark.parametrize("size", [-1, 8, 1.5, "2"])
 def test_a_bad_size_is_refused_before_training(size):
     log = []
@@ -92,8 +138,9 @@ def test_a_bad_size_is_refused_before_training(size):
     assert not log
 
 
-def test_tables_have_nothing_to_shift():
-    model = clone(SMALL).set_params(tokenizer="table", regularizers=[RandomShift()])
+@pytest.mark.parametrize("regularizer", [RandomShift(), RandomAffine()])
+def test_tables_are_no_images(regularizer):
+    model = clone(SMALL).set_params(tokenizer="table", regularizers=[regularizer])
     with pytest.raises(ValueError, match="tokenizer='patches'"):
         model.fit(X, Y)
 
@@ -134,7 +181,7 @@ def test_shifts_change_the_training_and_nothing_else():
 
 
 def test_the_same_seed_gives_the_same_fit_whatever_was_drawn_before():
-    model = clone(SMALL).set_params(regularizers=(RandomShift(2), Blend()))
+    model = clone(SMALL).set_params(regularizers=(RandomAffine(), RandomShift(2), Blend()))
     first = clone(model).fit(X, Y)
     torch.rand(5)
     state = torch.get_rng_state()
