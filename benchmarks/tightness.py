@@ -29,8 +29,14 @@ import _data  # isort: skip (beside this script)
 from skbound import TransformerClassifier
 from skbound.exceptions import SkboundWarning
 from skbound.protocols import (
+    CrossFit,
+    DescriptionLength,
+    FrozenFeatures,
     Holdout,
+    PACBayes,
+    PickToLearn,
     Progressive,
+    RecursivePACBayes,
 )
 
 BASELINE = "holdout"
@@ -38,6 +44,12 @@ ENGINES = {
     BASELINE: lambda: Holdout(fraction=0.2),
     "ensemble": lambda: Holdout(n_members=5),
     "progressive": lambda: Progressive(),
+    "pac_bayes": lambda: PACBayes(),
+    "recursive_pac_bayes": lambda: RecursivePACBayes(),
+    "compression": lambda: PickToLearn(),
+    "description_length": lambda: DescriptionLength(),
+    "cross_fit": lambda: CrossFit(),
+    "frozen_features": lambda: FrozenFeatures(),
 }
 # Fixed before any result was seen: numbers of few columns, so that 100 minutes suffice.
 TABLES = (
