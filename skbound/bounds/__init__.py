@@ -22,6 +22,9 @@ from skbound.bounds._inversion import (
     log_xi,
 )
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._progressive_exact import ProgressiveExactBound
+from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
+from skbound.bounds._progressive_together import ProgressiveAverageBound, ProgressiveVoteBound
 
 __all__ = [
     "BOUNDS",
@@ -35,7 +38,11 @@ __all__ = [
     "HoeffdingBound",
     "HoldoutBound",
     "KLBound",
+    "ProgressiveAverageBound",
     "ProgressiveBound",
+    "ProgressiveExactBound",
+    "ProgressiveMixtureBound",
+    "ProgressiveVoteBound",
     "binomial_tail_inverse",
     "certificates",
     "kl",

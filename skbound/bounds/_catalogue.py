@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
@@ -13,6 +15,9 @@ from skbound.bounds._holdout import (
     KLBound,
 )
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._progressive_exact import ProgressiveExactBound
+from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
+from skbound.bounds._progressive_together import ProgressiveAverageBound, ProgressiveVoteBound
 from skbound.evidence import Evidence
 from skbound.exceptions import MissingEvidenceError
 
@@ -33,7 +38,14 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
-    "progressive": {"progressive": ProgressiveBound()},
+    "progressive": {
+        "progressive_exact": ProgressiveExactBound(),
+        "progressive_mixture": ProgressiveMixtureBound(),
+        "progressive": ProgressiveBound(),
+    },
+    "progressive_stream": {"progressive_mixture": ProgressiveMixtureBound()},
+    "progressive_vote": {"progressive_vote": ProgressiveVoteBound()},
+    "progressive_average": {"progressive_average": ProgressiveAverageBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -43,7 +55,10 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         EmpiricalBernsteinBound("brier"),
         BettingBound("brier"),
     ),
-    "progressive": (ProgressiveBound("brier"),),
+    "progressive": (ProgressiveMixtureBound("brier"), ProgressiveBound("brier")),
+    "progressive_stream": (ProgressiveMixtureBound("brier"),),
+    "progressive_vote": (ProgressiveVoteBound("brier"),),
+    "progressive_average": (ProgressiveAverageBound("brier"),),
 }
 
 
@@ -85,11 +100,16 @@ def certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, Certifica
             f"{f' ({evidence.reason})' if evidence.reason else ''}. Fit with a protocol that "
             f"does, for example protocol='holdout'."
         )
-    found = {name: bound(evidence, delta) for name, bound in BOUNDS[evidence.kind].items()}
+    asked = dict(BOUNDS[evidence.kind])
     sample = evidence.evaluated
     if sample is not None and sample.brier is not None:
         smooth = _BRIER_BOUNDS.get(evidence.kind, ())
-        found |= {f"brier_{bound.key}": bound(evidence, delta) for bound in smooth}
+        asked |= {f"brier_{bound.key}": bound for bound in smooth}
+    found = {}
+    for name, bound in asked.items():
+        # Some need what not every protocol of a kind records.
+        with suppress(MissingEvidenceError):
+            found[name] = bound(evidence, delta)
     return found
 
 

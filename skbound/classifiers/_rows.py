@@ -99,6 +99,24 @@ class LabelledRows:
         """
         return float(np.bincount(self.codes[rows]).max() / len(rows))
 
+    def log_losses(self, fit, rows):
+        """Return minus the logarithms of the predicted probabilities of the labels, in nats.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From ``fit``.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Finite: a probability below the smallest double counts as that.
+        """
+        own = self.probabilities(fit, rows)[np.arange(len(rows)), self.codes[rows]]
+        return -np.log(np.maximum(own, np.finfo(np.float64).tiny))
+
     def sample(self, rows, predicted, probabilities):
         """Return the losses of predictions.
 

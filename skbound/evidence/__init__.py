@@ -4,8 +4,17 @@ Bounds and estimates are computed from it and from nothing else. A loss and the 
 computed on live in the same object, so no bound can pair a risk with the wrong sample size.
 """
 
+from skbound.evidence._curve import LearningCurve
 from skbound.evidence._evidence import CertifiedRecord, Evidence
-from skbound.evidence._progressive import ProgressiveSample
+from skbound.evidence._progressive import ProgressiveSample, Together
 from skbound.evidence._sample import Loss, Sample
 
-__all__ = ["CertifiedRecord", "Evidence", "Loss", "ProgressiveSample", "Sample"]
+__all__ = [
+    "CertifiedRecord",
+    "Evidence",
+    "LearningCurve",
+    "Loss",
+    "ProgressiveSample",
+    "Sample",
+    "Together",
+]

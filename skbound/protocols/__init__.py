@@ -5,6 +5,7 @@ from typing import Any
 from skbound.protocols._all_rows import AllRows
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
+    CurveLearner,
     EnsembleLearner,
     EnsembleRule,
     FittedModel,
@@ -19,6 +20,7 @@ from skbound.protocols._progressive import Progressive
 
 __all__ = [
     "AllRows",
+    "CurveLearner",
     "EnsembleLearner",
     "EnsembleRule",
     "FittedModel",

@@ -13,6 +13,7 @@ from skbound.evidence import Sample
 from skbound.protocols._mixture import HashChoice
 
 __all__ = [
+    "CurveLearner",
     "EnsembleLearner",
     "EnsembleRule",
     "FittedModel",
@@ -123,6 +124,19 @@ class WeightLearner(WarmLearner, Protocol):
 
     def with_parameters(self, fit: FittedModel, weights: NDArray[np.float64]) -> FittedModel:
         """Return the predictor that differs from `fit` in its weights only."""
+        ...
+
+
+class CurveLearner(Learner, Protocol):
+    """A learner that scores probabilities by their logarithm."""
+
+    classes: NDArray[Any]
+
+    def log_losses(self, fit: FittedModel, rows: Rows) -> NDArray[np.float64] | None:
+        """Return minus the logarithm of the predicted probability of each row's label, in nats.
+
+        None for a predictor without probabilities.
+        """
         ...
 
 
