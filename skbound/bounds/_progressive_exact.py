@@ -22,7 +22,7 @@ __all__ = ["ProgressiveExactBound"]
 # pooled binomial tail where the blocks have equal spread, and the further where they do not.
 _SHIFT = 3.0
 # Cells of the radius' square. Their rounding adds about one part in a thousand to the width.
-_CELLS = 4000
+_CELLS = 1500
 # With more blocks the bound would be trivial, and take long.
 _MOST_BLOCKS = 200
 # Counted as if numerical errors of the special functions had made every tail too small.
@@ -140,7 +140,9 @@ def _largest_mean(errors: tuple[int, ...], sizes: tuple[int, ...], delta: float)
         m * _upper_limits(k, m, shares - shift * math.sqrt(m / n))
         for k, m in zip(errors, sizes, strict=True)
     ]
-    return min(1.0, rounded_up(float(reduce(_shared, limits)[-1]) / n))
+    *others, last = limits
+    largest = float((reduce(_shared, others)[::-1] + last).max() if others else last[-1])
+    return min(1.0, rounded_up(largest / n))
 
 
 def _shared(first: NDArray[np.float64], second: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,6 +24,8 @@ class LabelledRows:
         Labels.
     weights : ndarray of shape (n_samples,) or None
         Non-negative; None weighs all rows alike.
+    classes : ndarray or None, default=None
+        All labels, sorted; None takes those that occur.
 
     Attributes
     ----------
@@ -44,10 +46,13 @@ class LabelledRows:
         "The error is that of unweighted rows, whatever weights training used.",
     )
 
-    def __init__(self, X, y, weights):
+    def __init__(self, X, y, weights, classes=None):
         self.X, self.y, self.weights = X, y, weights
         self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
+        if classes is not None:
+            self.classes = classes
+            self.codes = np.searchsorted(classes, y[self.positions])
         self.n_samples = len(self.positions)
 
     def inputs(self, rows):

@@ -17,6 +17,7 @@ from skbound.protocols._learner import (
 )
 from skbound.protocols._mixture import HashChoice
 from skbound.protocols._progressive import Progressive
+from skbound.protocols._stream import Stream
 
 __all__ = [
     "AllRows",
@@ -29,6 +30,7 @@ __all__ = [
     "Learner",
     "MixtureLearner",
     "Progressive",
+    "Stream",
     "WarmLearner",
     "WeightLearner",
     "require",

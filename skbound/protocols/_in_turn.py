@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from skbound.evidence import LearningCurve, Sample
 from skbound.protocols._learner import FittedModel
 
-__all__ = ["Step", "curve_of", "joined", "trained_in_turn"]
+__all__ = ["Step", "curve_of", "evaluated", "joined", "trained_further", "trained_in_turn"]
 
 # Share of the epochs for a net that goes on from the one before.
 _LATER_EFFORT = 0.5
@@ -66,11 +66,17 @@ def trained_in_turn(
     for start, stop in pairwise(cuts):
         rows, following = np.sort(order[:start]), np.sort(order[start:stop])
         if warm_start and steps:
-            fit = learner.fit(rows, start=steps[-1].fit, effort=_LATER_EFFORT)
+            fit = trained_further(learner, steps[-1].fit, rows)
         else:
             fit = learner.fit(rows)
         steps.append(evaluated(learner, fit, following, n_fit=start))
     return steps
+
+
+def trained_further(learner: Any, fit: FittedModel, rows: NDArray[np.intp]) -> FittedModel:
+    """Go on from a predictor, with its scaling and a part of the epochs, on more rows."""
+    further: FittedModel = learner.fit(rows, start=fit, effort=_LATER_EFFORT)
+    return further
 
 
 def evaluated(learner: Any, fit: FittedModel, rows: NDArray[np.intp], *, n_fit: int) -> Step:
