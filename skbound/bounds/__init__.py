@@ -54,6 +54,9 @@ from skbound.bounds._pac_bayes_kinds import (
 )
 from skbound.bounds._preference import pick_to_learn_risk
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._progressive_exact import ProgressiveExactBound
+from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
+from skbound.bounds._progressive_together import ProgressiveAverageBound, ProgressiveVoteBound
 from skbound.bounds._recursive import RecursiveBound
 from skbound.bounds._split_kl import (
     SplitKLBound,
@@ -97,7 +100,11 @@ __all__ = [
     "PACBayesMcAllesterBound",
     "PACBayesQuadraticBound",
     "PickToLearnBound",
+    "ProgressiveAverageBound",
     "ProgressiveBound",
+    "ProgressiveExactBound",
+    "ProgressiveMixtureBound",
+    "ProgressiveVoteBound",
     "RecursiveBound",
     "RenyiBound",
     "SampleCompressionBound",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._certificate import Certificate
@@ -33,6 +35,9 @@ from skbound.bounds._pac_bayes_kinds import (
     RenyiBound,
 )
 from skbound.bounds._progressive import ProgressiveBound
+from skbound.bounds._progressive_exact import ProgressiveExactBound
+from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
+from skbound.bounds._progressive_together import ProgressiveAverageBound, ProgressiveVoteBound
 from skbound.bounds._recursive import RecursiveBound
 from skbound.bounds._split_kl import SplitKLBound
 from skbound.bounds._stability import MeanHeadBound, StabilityBound
@@ -82,7 +87,6 @@ _PAC_BAYES_BRIER = PACBayesFixedRatesBound("brier"), PACBayesKLBound("brier")
 # By kind of evidence, then by the name that a user gives. The first of each is "auto".
 BOUNDS: dict[str, dict[str, Bound]] = {
     "holdout": HOLDOUT_BOUNDS,
-    "progressive": {"progressive": ProgressiveBound()},
     "compression": {
         "pick_to_learn": PickToLearnBound(),
         "sample_compression": SampleCompressionBound(),
@@ -98,6 +102,14 @@ BOUNDS: dict[str, dict[str, Bound]] = {
     "pac_bayes_vote": _PAC_BAYES,
     "pac_bayes_average": _PAC_BAYES,
     "description_length": {"occam": OccamBound(), "occam_kl": OccamKLBound()},
+    "progressive": {
+        "progressive_exact": ProgressiveExactBound(),
+        "progressive_mixture": ProgressiveMixtureBound(),
+        "progressive": ProgressiveBound(),
+    },
+    "progressive_stream": {"progressive_mixture": ProgressiveMixtureBound()},
+    "progressive_vote": {"progressive_vote": ProgressiveVoteBound()},
+    "progressive_average": {"progressive_average": ProgressiveAverageBound()},
 }
 
 _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
@@ -109,7 +121,6 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
         SplitKLBound("brier"),
         UnexpectedBernsteinBound("brier"),
     ),
-    "progressive": (ProgressiveBound("brier"),),
     "compression": (PickToLearnBound("brier"), SampleCompressionBound("brier")),
     "cross_fit_vote": (CrossFitBound("brier"),),
     "cross_fit_gibbs": (CrossFitBound("brier"),),
@@ -120,6 +131,10 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
     "pac_bayes_vote": _PAC_BAYES_BRIER,
     "pac_bayes_average": _PAC_BAYES_BRIER,
     "description_length": (OccamKLBound("brier"),),
+    "progressive": (ProgressiveMixtureBound("brier"), ProgressiveBound("brier")),
+    "progressive_stream": (ProgressiveMixtureBound("brier"),),
+    "progressive_vote": (ProgressiveVoteBound("brier"),),
+    "progressive_average": (ProgressiveAverageBound("brier"),),
 }
 
 
@@ -161,11 +176,16 @@ def certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, Certifica
             f"{f' ({evidence.reason})' if evidence.reason else ''}. Fit with a protocol that "
             f"does, for example protocol='holdout'."
         )
-    found = {name: bound(evidence, delta) for name, bound in BOUNDS[evidence.kind].items()}
+    asked = dict(BOUNDS[evidence.kind])
     sample = evidence.evaluated
     if sample is not None and sample.brier is not None:
         smooth = _BRIER_BOUNDS.get(evidence.kind, ())
-        found |= {f"brier_{bound.key}": bound(evidence, delta) for bound in smooth}
+        asked |= {f"brier_{bound.key}": bound for bound in smooth}
+    found = {}
+    for name, bound in asked.items():
+        # Some need what not every protocol of a kind records.
+        with suppress(MissingEvidenceError):
+            found[name] = bound(evidence, delta)
     return found
 
 

@@ -11,7 +11,7 @@ from skbound.bounds._inversion import kl_inverse_upper, rounded_up
 from skbound.evidence import Evidence, Loss, ProgressiveSample, Sample
 from skbound.exceptions import MissingEvidenceError
 
-__all__ = ["ProgressiveBound"]
+__all__ = ["ProgressiveBound", "progressive_record", "sum_of"]
 
 # Any constant is valid. These limits only keep the arithmetic away from 0 and infinity.
 _RATES = 1e-6, 50.0
@@ -89,27 +89,70 @@ class ProgressiveBound(Bound):
         Raises
         ------
         MissingEvidenceError
-            If the rows were not evaluated progressively, or the Brier loss is asked for and there
-            are no probabilities.
+            If the rows were not evaluated progressively, no guess was made, or the Brier loss is
+            asked for and there are no probabilities.
         """
-        blocks = evidence.certified
-        if not isinstance(blocks, ProgressiveSample):
+        blocks = progressive_record(evidence, self.method)
+        if blocks.guess is None:
             raise MissingEvidenceError(
-                f"The {self.method} needs rows that were evaluated before they were trained on, "
-                f"but the protocol {evidence.protocol!r} has recorded none. Fit with "
-                f"protocol='progressive', or use bound='auto'."
+                f"The {self.method} needs a guess of the error from before the rows were "
+                f"evaluated. Fit with protocol=Progressive(guess=True), or use "
+                f"bound='progressive_mixture', which needs none."
             )
-        n, total = blocks.sample.n_samples, self._sum(blocks.sample)
+        n, total = blocks.sample.n_samples, sum_of(blocks.sample, self.loss, self.method)
         nats = -math.log(delta)
-        rate = _rate((self._sum(blocks.guess) + 1.0) / (blocks.guess.n_samples + 2.0), nats / n)
+        guessed = sum_of(blocks.guess, self.loss, self.method)
+        rate = _rate((guessed + 1.0) / (blocks.guess.n_samples + 2.0), nats / n)
         value = rounded_up(math.expm1(-(rate * total + nats) / n) / math.expm1(-rate))
         # With a large constant it can exceed 1 by a little; a mean loss never does.
         value = min(1.0, value)
         mean = total / n
         return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
 
-    def _sum(self, sample: Sample) -> float:
-        return math.fsum(losses_of(sample, self.loss, self.method))
+
+def progressive_record(
+    evidence: Evidence, method: str, *, planned: bool = False
+) -> ProgressiveSample:
+    """Return the record of rows that were evaluated before they were trained on.
+
+    Parameters
+    ----------
+    evidence : Evidence
+        Of a fit.
+    method : str
+        The bound in words, for the message.
+    planned : bool, default=False
+        Whether number and sizes of the blocks must have been fixed beforehand.
+
+    Returns
+    -------
+    ProgressiveSample
+        What was certified.
+
+    Raises
+    ------
+    MissingEvidenceError
+        If there is no such record.
+    """
+    record = evidence.certified
+    if not isinstance(record, ProgressiveSample):
+        raise MissingEvidenceError(
+            f"The {method} needs rows that were evaluated before they were trained on, but the "
+            f"protocol {evidence.protocol!r} has recorded none. Fit with protocol='progressive', "
+            f"or use bound='auto'."
+        )
+    if planned and not record.planned:
+        raise MissingEvidenceError(
+            f"The {method} needs blocks whose number and sizes were fixed beforehand, but "
+            f"partial_fit takes as many rows as come. Use bound='auto' or 'progressive_mixture', "
+            f"whose certificates hold after all calls at once, or call fit with all rows."
+        )
+    return record
+
+
+def sum_of(sample: Sample, loss: Loss, method: str) -> float:
+    """Return the sum of one kind of losses, whatever their order. See `losses_of`."""
+    return math.fsum(losses_of(sample, loss, method))
 
 
 def _rate(q: float, nats_per_row: float) -> float:

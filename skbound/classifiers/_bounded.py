@@ -310,6 +310,9 @@ class _BlackBox(LabelledRows):
     def probabilities(self, fit, rows):
         return aligned(fit.model, safe_indexing(self.X, self.positions[rows]), self.classes)
 
+    def log_losses(self, fit, rows):
+        return super().log_losses(fit, rows) if hasattr(fit.model, "predict_proba") else None
+
     def ensemble(self, fits, weights, how):
         parts = tuple(fit.model for fit in fits)
         return ClassifierEnsemble(parts, tuple(weights), how, self.classes)

@@ -122,13 +122,13 @@ class CertifiedMixin(FitHintMixin):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _record(self, fit, evidence):
+    def _record(self, fit, evidence, *, warn=True):
         """Set the attributes that a fit leaves behind, apart from the predictor."""
         self.n_samples_fit_ = fit.n_fit
         self.n_samples_validation_ = fit.n_validation
         self.n_samples_certified_ = evidence.n_certified
         self._certify(evidence)
-        if evidence.n_certified == 0 and evidence.protocol != "all_rows":
+        if warn and evidence.n_certified == 0 and evidence.protocol != "all_rows":
             warnings.warn(f"Nothing is certified: {evidence.reason}", SkboundWarning, stacklevel=4)
 
     def _certify(self, evidence):

@@ -24,6 +24,8 @@ class LabelledRows:
         Labels.
     weights : ndarray of shape (n_samples,) or None
         Non-negative; None weighs all rows alike.
+    classes : ndarray or None, default=None
+        All labels, sorted; None takes those that occur.
 
     Attributes
     ----------
@@ -46,10 +48,13 @@ class LabelledRows:
         "The error is that of unweighted rows, whatever weights training used.",
     )
 
-    def __init__(self, X, y, weights):
+    def __init__(self, X, y, weights, classes=None):
         self.X, self.y, self.weights = X, y, weights
         self.positions = np.arange(len(y)) if weights is None else np.flatnonzero(weights)
         self.classes, self.codes = np.unique(y[self.positions], return_inverse=True)
+        if classes is not None:
+            self.classes = classes
+            self.codes = np.searchsorted(classes, y[self.positions])
         self.n_samples = len(self.positions)
         self.n_classes = len(self.classes)
 
@@ -116,6 +121,24 @@ class LabelledRows:
             In (0, 1].
         """
         return float(np.bincount(self.codes[rows]).max() / len(rows))
+
+    def log_losses(self, fit, rows):
+        """Return minus the logarithms of the predicted probabilities of the labels, in nats.
+
+        Parameters
+        ----------
+        fit : FittedModel
+            From ``fit``.
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Finite: a probability below the smallest double counts as that.
+        """
+        own = self.probabilities(fit, rows)[np.arange(len(rows)), self.codes[rows]]
+        return -np.log(np.maximum(own, np.finfo(np.float64).tiny))
 
     def sample(self, rows, predicted, probabilities):
         """Return the losses of predictions.

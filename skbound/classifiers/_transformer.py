@@ -26,13 +26,14 @@ from skbound.classifiers._parameters import (
     check_optimizer,
     check_regularizers,
 )
+from skbound.classifiers._partial_fit import PartialFitMixin
 from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
 
 __all__ = ["TransformerClassifier"]
 
 
-class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
+class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, BaseEstimator):
     """Transformer classifier with an upper bound on its true error.
 
     ``fit`` sets a random fifth of the rows aside, trains on the others, and computes from the
@@ -290,15 +291,20 @@ class TransformerClassifier(CertifiedMixin, ClassifierMixin, BaseEstimator):
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
-            self.classes_ = learner.classes
-            single = isinstance(fit.model, FittedTransformer)
-            self._several = None if single else fit.model
-            last = fit.model if single else fit.model.parts[-1]
-            self.net_, self.tokenizer_ = last.net, last.tokenizer
-            self.history_, self.device_ = last.history, last.device
-            self.n_iter_ = len(self.history_)
+            vars(self).pop("_calls", None)
+            self._keep(fit, learner.classes)
             self._record(fit, evidence)
         return self
+
+    def _keep(self, fit, classes):
+        """Set the attributes that make up the predictor."""
+        self.classes_ = classes
+        single = isinstance(fit.model, FittedTransformer)
+        self._several = None if single else fit.model
+        last = fit.model if single else fit.model.parts[-1]
+        self.net_, self.tokenizer_ = last.net, last.tokenizer
+        self.history_, self.device_ = last.history, last.device
+        self.n_iter_ = len(self.history_)
 
     def predict(self, X):
         """Predict labels.

@@ -126,10 +126,12 @@ class TransformerLearner(LabelledRows):
         Rows of weight zero are absent.
     seed : int
         Of everything random in a fit.
+    classes : ndarray or None, default=None
+        All labels, sorted; None takes those that occur.
     """
 
-    def __init__(self, params, tokenizer, X, y, weights, seed):
-        super().__init__(X, y, weights)
+    def __init__(self, params, tokenizer, X, y, weights, seed, classes=None):
+        super().__init__(X, y, weights, classes)
         self.params, self.tokenizer, self.seed = params, tokenizer, seed
 
     def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):

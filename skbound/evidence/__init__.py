@@ -5,12 +5,13 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 """
 
 from skbound.evidence._compression import CompressedSample
+from skbound.evidence._curve import LearningCurve
 from skbound.evidence._description_length import CodedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
 from skbound.evidence._folds import FoldPredictor, FoldSample
 from skbound.evidence._linear_head import LinearHeadSample
 from skbound.evidence._pac_bayes import DrawnPredictor, DrawnSample, GibbsSample
-from skbound.evidence._progressive import ProgressiveSample
+from skbound.evidence._progressive import ProgressiveSample, Together
 from skbound.evidence._recursive import RecursiveSample, RecursiveStep
 from skbound.evidence._sample import Loss, Sample
 
@@ -24,10 +25,12 @@ __all__ = [
     "FoldPredictor",
     "FoldSample",
     "GibbsSample",
+    "LearningCurve",
     "LinearHeadSample",
     "Loss",
     "ProgressiveSample",
     "RecursiveSample",
     "RecursiveStep",
     "Sample",
+    "Together",
 ]

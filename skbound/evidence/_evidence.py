@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral
 from typing import Protocol
 
+from skbound.evidence._curve import LearningCurve
 from skbound.evidence._sample import Sample
 
 __all__ = ["CertifiedRecord", "Evidence"]
@@ -62,6 +63,8 @@ class Evidence:
         What was done with certified rows that no bound covers, in words.
     reason : str, default=""
         Why there are no certified rows, if there are none.
+    learning_curve : LearningCurve or None, default=None
+        Errors of predictors trained on more and more rows, where there were several in turn.
 
     Raises
     ------
@@ -79,6 +82,7 @@ class Evidence:
     assumptions: tuple[str, ...] = ()
     caveats: tuple[str, ...] = ()
     reason: str = ""
+    learning_curve: LearningCurve | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.n_candidates, Integral) or self.n_candidates < 1:
@@ -94,7 +98,9 @@ class Evidence:
 
     def __repr__(self) -> str:
         parts = ", ".join(
-            f"{f.name}={getattr(self, f.name)!r}" for f in fields(self) if f.name != "certified"
+            f"{f.name}={getattr(self, f.name)!r}"
+            for f in fields(self)
+            if f.name not in ("certified", "learning_curve")
         )
         return f"Evidence({parts}, n_certified={self.n_certified})"
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence._sample import Sample, frozen_array
 
-__all__ = ["ProgressiveSample"]
+__all__ = ["ProgressiveSample", "Together"]
+
+# How several predictors become one: each row goes to one of them, or all of them answer.
+Together = Literal["mixture", "vote", "average"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,21 +29,27 @@ class ProgressiveSample:
         Each row's losses under the predictor of its block.
     blocks : array-like of int of shape (n_samples,)
         The block of each row: 0, 1, ... in the order of training.
-    guess : Sample
+    guess : Sample or None, default=None
         Losses on other rows, recorded before any row of `sample` was evaluated. Whatever a bound
         must fix beforehand is computed from them.
+    together : {"mixture", "vote", "average"}, default="mixture"
+        What ``predict`` does with the predictors: each row goes to one of them, drawn in
+        proportion to the sizes of their blocks, or with these weights they vote, or their
+        probabilities are averaged.
+    planned : bool, default=True
+        Whether number and sizes of the blocks were fixed before any row was evaluated.
 
     Raises
     ------
     ValueError
-        If a row has no block, or a block no row.
+        If a row has no block, or a block no row, or `together` is unknown.
     """
-
-    kind: ClassVar[str] = "progressive"
 
     sample: Sample
     blocks: NDArray[np.intp]
-    guess: Sample
+    guess: Sample | None = None
+    together: Together = "mixture"
+    planned: bool = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", frozen_array(self.blocks, np.intp))
@@ -55,8 +64,20 @@ class ProgressiveSample:
                 f"{np.unique(self.blocks).tolist()}."
             )
 
+        if self.together not in get_args(Together):
+            raise ValueError(
+                f"together must be one of {get_args(Together)}, got {self.together!r}."
+            )
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.sample, self.blocks, self.guess)
+        return type(self), (self.sample, self.blocks, self.guess, self.together, self.planned)
+
+    @property
+    def kind(self) -> str:
+        """Which bounds apply."""
+        if self.together != "mixture":
+            return f"progressive_{self.together}"
+        return "progressive" if self.planned else "progressive_stream"
 
     @property
     def n_blocks(self) -> int:
@@ -70,12 +91,14 @@ class ProgressiveSample:
 
     @property
     def n_predictors(self) -> int:
-        """Number of predictors among which ``predict`` draws for each row."""
+        """Number of predictors among which ``predict`` draws for each row, or which it asks."""
         return self.n_blocks
 
     @property
     def over(self) -> str:
         """What the bounded error is a mean over, in words."""
+        if self.together != "mixture":
+            return ""
         return (
             f" in the mean over the key of the hash that gives each row to one of "
             f"{self.n_blocks} predictors,"
@@ -94,8 +117,13 @@ class ProgressiveSample:
         str
             Start of a sentence that goes on with the name of the bound.
         """
+        use = {
+            "mixture": "",
+            "vote": f"predict lets {self.n_blocks} predictors vote. ",
+            "average": f"predict averages the probabilities of {self.n_blocks} predictors. ",
+        }[self.together]
         return (
-            f"The predictors were trained one after the other, the last on {n_fit} rows, and "
+            f"{use}The predictors were trained one after the other, the last on {n_fit} rows, and "
             f"certified on {self.n_samples} rows, each evaluated by one that had seen earlier "
             f"rows only"
         )

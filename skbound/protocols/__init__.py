@@ -10,6 +10,7 @@ from skbound.protocols._feature_map import FeatureMap
 from skbound.protocols._frozen_features import FrozenFeatures
 from skbound.protocols._holdout import Holdout
 from skbound.protocols._learner import (
+    CurveLearner,
     EnsembleLearner,
     EnsembleRule,
     FeatureLearner,
@@ -25,10 +26,12 @@ from skbound.protocols._mixture import HashChoice
 from skbound.protocols._pac_bayes import PACBayes
 from skbound.protocols._progressive import Progressive
 from skbound.protocols._recursive import RecursivePACBayes
+from skbound.protocols._stream import Stream
 
 __all__ = [
     "AllRows",
     "CrossFit",
+    "CurveLearner",
     "DescriptionLength",
     "EnsembleLearner",
     "EnsembleRule",
@@ -44,6 +47,7 @@ __all__ = [
     "PickToLearn",
     "Progressive",
     "RecursivePACBayes",
+    "Stream",
     "SubspaceLearner",
     "WarmLearner",
     "WeightLearner",

@@ -15,6 +15,7 @@ from skbound.protocols._mixture import HashChoice
 from skbound.protocols._subspace import Subspace
 
 __all__ = [
+    "CurveLearner",
     "EnsembleLearner",
     "EnsembleRule",
     "FeatureLearner",
@@ -170,6 +171,19 @@ class SubspaceLearner(WeightLearner, Protocol):
 
         `start` are the first coordinates, by default zeros. With `levels` the net is trained for
         coordinates that are rounded to the nearest of these; those returned are not rounded.
+        """
+        ...
+
+
+class CurveLearner(Learner, Protocol):
+    """A learner that scores probabilities by their logarithm."""
+
+    classes: NDArray[Any]
+
+    def log_losses(self, fit: FittedModel, rows: Rows) -> NDArray[np.float64] | None:
+        """Return minus the logarithm of the predicted probability of each row's label, in nats.
+
+        None for a predictor without probabilities.
         """
         ...
 

@@ -2,79 +2,95 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
-from skbound.evidence import Evidence, ProgressiveSample, Sample
-from skbound.protocols._learner import FittedModel, MixtureLearner
+from skbound.evidence import CertifiedRecord, Evidence, ProgressiveSample, Sample, Together
+from skbound.protocols._holdout import _IID, _OUTSIDE
+from skbound.protocols._in_turn import Step, curve_of, joined, trained_in_turn
+from skbound.protocols._learner import FittedModel, require
 from skbound.protocols._mixture import HashChoice, check_distinct
 
 __all__ = ["Progressive"]
 
 _MIN_ROWS = 100
-_FIRST = 0.5
-# Share of the first part on which the bound's constant is guessed.
+_FIRST = 0.6
+# Share of the first part on which the error is guessed.
 _GUESS = 0.2
+_PREDICTORS = (*get_args(Together), "last")
 
 
 class Progressive(BaseEstimator):
     """Train on a first part; then, block by block, evaluate the rows and train on them too.
 
-    The rows are put into random order. Each block is evaluated by a predictor that was trained,
-    from scratch, on all rows before it; the last block is evaluated only. ``predict`` gives each
-    row to one of these predictors, chosen by a keyed hash of the row, in proportion to the sizes
-    of their blocks, and the certificate bounds the mean error of that choice. The key is drawn
-    once, from the seed.
+    The rows are put into random order. Each block is evaluated by a predictor that was trained on
+    all rows before it; the last block is evaluated only. ``predict`` gives each row to one of
+    these predictors, chosen by a keyed hash of the row, in proportion to the sizes of their
+    blocks, and the certificate bounds the mean error of that choice. The key is drawn once, from
+    the seed.
 
     Parameters
     ----------
-    n_blocks : int, default=3
+    n_blocks : int, default=2
         Blocks after the first part, of equal size to within one row; at least 2.
     first : float or "auto", default="auto"
-        Share of the rows in the first part. "auto" takes half of them, and certifies nothing
-        below 100 rows.
+        Share of the rows in the first part. "auto" takes six tenths, and certifies nothing below
+        100 rows.
+    predictor : {"mixture", "last", "vote", "average"}, default="mixture"
+        What ``predict`` does. "last" uses the last predictor alone, certified by the last block
+        alone, as a hold-out. "vote" lets all of them vote, with the sizes of their blocks as
+        weights: its error is at most twice their mean error. "average" averages their
+        probabilities: half its Brier score is at most their mean, its error at most four times
+        that.
+    warm_start : bool, default=False
+        Whether each net goes on from the one before, with its scaling of the features and half of
+        the epochs. For Transformers.
+    guess : bool, default=False
+        Whether one more predictor, trained on four fifths of the first part, guesses the error on
+        its last fifth, as :class:`~skbound.bounds.ProgressiveBound` needs.
     random_state : int, RandomState instance or None, default=None
         Chooses the order of the rows and the key; None derives them from the classifier's
         ``random_state``.
 
     Notes
     -----
-    ``n_blocks + 1`` predictors are trained: the first, on four fifths of the first part, only
-    guesses the error, from which the constant of
-    :class:`~skbound.bounds.ProgressiveBound` is computed before any block is evaluated.
+    Where single rows have a large probability the error of the mixture would depend on the key.
+    So for a mixture the rows must be numbers, and fit refuses a first part with fewer than 95 %
+    distinct rows, or with a row that occurs more than twice and in more than 1 % of it.
 
-    Where single rows have a large probability the error would depend on the key. So the rows must
-    be numbers, and fit refuses a first part with fewer than 95 % distinct rows, or with a row that
-    occurs more than twice and in more than 1 % of it.
-
-    The last predictor alone, trained on most rows, is not what ``predict`` uses: its own error is
+    The last predictor alone, trained on most rows, is not what the mixture uses: its own error is
     known from the last block only.
     """
 
     def __init__(
         self,
-        n_blocks: int = 3,
+        n_blocks: int = 2,
         first: float | Literal["auto"] = "auto",
+        predictor: Literal["mixture", "last", "vote", "average"] = "mixture",
+        warm_start: bool = False,
+        guess: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_blocks = n_blocks
         self.first = first
+        self.predictor = predictor
+        self.warm_start = warm_start
+        self.guess = guess
         self.random_state = random_state
 
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        self._check()
         numbers, losses = np.arange(100), np.zeros(100)
-        sample, guess = Sample(numbers, losses, losses), Sample(numbers + 100, losses, losses)
-        blocks = ProgressiveSample(sample, numbers // 50, guess)
-        return Evidence(protocol="progressive", n_fit=250, majority_share=0.5, certified=blocks)
+        samples = [Sample(numbers[part], losses[part], losses[part]) for part in _HALVES]
+        record = self._record(samples, samples[0] if self.guess else None)
+        return Evidence(protocol="progressive", n_fit=250, majority_share=0.5, certified=record)
 
     def cuts(self, n_samples: int) -> list[int]:
         """Return where the parts end.
@@ -87,29 +103,25 @@ class Progressive(BaseEstimator):
         Returns
         -------
         list of int
-            How many rows, in their random order, are trained on before the guess, before the
-            first block, and so on; the last entry is `n_samples`. Empty if there are too few rows.
+            How many rows, in their random order, are trained on before the guess, if one is made,
+            before the first block, and so on; the last entry is `n_samples`. Empty if there are
+            too few rows.
 
         Raises
         ------
         ValueError
             If a parameter is out of range or leaves a part without a row.
         """
-        if not isinstance(self.n_blocks, Integral) or self.n_blocks < 2:
-            raise ValueError(
-                f"n_blocks must be an integer of at least 2, got {self.n_blocks!r}. For a single "
-                f"block use protocol='holdout', whose bound is exact."
-            )
+        self._check()
         first = self.first
-        if isinstance(first, str) and first == "auto":
+        if isinstance(first, str):
             if n_samples < _MIN_ROWS:
                 return []
             first = _FIRST
-        if not isinstance(first, Real) or not 0.0 < first < 1.0:
-            raise ValueError(f"first must be 'auto' or in (0, 1), got {self.first!r}.")
         start = round(n_samples * first)
-        ends = [start + (n_samples - start) * b // self.n_blocks for b in range(self.n_blocks + 1)]
-        cuts = [start - round(start * _GUESS), *ends]
+        cuts = [start + (n_samples - start) * b // self.n_blocks for b in range(self.n_blocks + 1)]
+        if self.guess:
+            cuts.insert(0, start - round(start * _GUESS))
         if cuts[0] < 1 or min(np.diff(cuts)) < 1:
             raise ValueError(
                 f"first={self.first} and n_blocks={self.n_blocks} must leave a row for each part, "
@@ -117,53 +129,106 @@ class Progressive(BaseEstimator):
             )
         return cuts
 
-    def run(self, learner: MixtureLearner, seed: int) -> tuple[FittedModel, Evidence]:
+    def _check(self) -> None:
+        """Refuse parameters out of range."""
+        if not isinstance(self.n_blocks, Integral) or self.n_blocks < 2:
+            raise ValueError(
+                f"n_blocks must be an integer of at least 2, got {self.n_blocks!r}. For a single "
+                f"block use protocol='holdout', whose bound is exact."
+            )
+        if self.predictor not in _PREDICTORS:
+            raise ValueError(f"predictor must be one of {_PREDICTORS}, got {self.predictor!r}.")
+        for name in ("warm_start", "guess"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
+        if isinstance(self.first, str):
+            if self.first == "auto":
+                return
+        elif isinstance(self.first, Real) and 0.0 < self.first < 1.0:
+            return
+        raise ValueError(f"first must be 'auto' or in (0, 1), got {self.first!r}.")
+
+    def run(self, learner: Any, seed: int) -> tuple[FittedModel, Evidence]:
         """Train, evaluate, train on.
 
         Parameters
         ----------
-        learner : MixtureLearner
-            Data and classifier.
+        learner : MixtureLearner, or EnsembleLearner for a vote or an average
+            Data and classifier; with `warm_start` a WarmLearner.
         seed : int
             Seed of the order and the key.
 
         Returns
         -------
         fit : FittedModel
-            The mixture; its row counts are those of the last predictor.
+            What ``predict`` uses; its row counts are those of the last predictor.
         evidence : Evidence
-            With the losses of each block under its own predictor.
+            With the losses of each block under its own predictor, or of the last block only.
 
         Raises
         ------
         ValueError
             If rows repeat too often or are not numbers, before anything is trained.
+        TypeError
+            If the classifier cannot go on from an earlier fit, before anything is trained.
         """
         cuts = self.cuts(learner.n_samples)
+        if self.warm_start:
+            require(learner, ["with_parameters"], "progressive, warm_start=True")
         if not cuts:
             return self._all_rows(learner)
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
-        first_part = np.sort(order[: cuts[1]])
-        check_distinct(learner.inputs(first_part))
-        guess, *steps = _steps(learner, order, cuts)
-        blocks = _joined([step.sample for step in steps], guess.sample)
-        fits = [step.fit for step in steps]
-        key = np.random.default_rng([seed, 2]).bytes(32)
-        choice = HashChoice(tuple(step.sample.n_samples for step in steps), key)
+        first_part = np.sort(order[: cuts[1 if self.guess else 0]])
+        if self.predictor == "mixture":
+            check_distinct(learner.inputs(first_part))
+        steps = trained_in_turn(learner, order, cuts, warm_start=self.warm_start)
+        guess = steps.pop(0).sample if self.guess else None
+        last = steps[-1].fit
+        seen = first_part if self.predictor != "last" else np.sort(order[: cuts[-2]])
         evidence = Evidence(
             protocol="progressive",
-            n_fit=fits[-1].n_fit,
-            n_validation=fits[-1].n_validation,
-            majority_share=learner.majority_share(first_part),
-            certified=blocks,
-            assumptions=(_IID, _ORDER, _MIXTURE, _DISTINCT, *learner.assumptions, _OUTSIDE),
+            n_fit=last.n_fit,
+            n_validation=last.n_validation,
+            majority_share=learner.majority_share(seen),
+            certified=self._record([step.sample for step in steps], guess),
+            assumptions=(*self._assumptions(), *learner.assumptions, _OUTSIDE),
+            learning_curve=curve_of(steps, len(learner.classes)),
         )
-        mixture = learner.mixture(fits, choice)
-        return FittedModel(mixture, fits[-1].n_fit, fits[-1].n_validation), evidence
+        key = np.random.default_rng([seed, 2]).bytes(32)
+        return FittedModel(
+            self._model(learner, steps, key), last.n_fit, last.n_validation
+        ), evidence
 
-    def _all_rows(self, learner: MixtureLearner) -> tuple[FittedModel, Evidence]:
+    def _model(self, learner: Any, steps: Sequence[Step], key: bytes) -> Any:
+        """Return what predict uses."""
+        fits, sizes = [step.fit for step in steps], [step.sample.n_samples for step in steps]
+        if self.predictor == "last":
+            return fits[-1].model
+        if self.predictor == "mixture":
+            return learner.mixture(fits, HashChoice(tuple(sizes), key))
+        how = "majority" if self.predictor == "vote" else "average"
+        return learner.ensemble(fits, [size / sum(sizes) for size in sizes], how)
+
+    def _record(self, samples: Sequence[Sample], guess: Sample | None) -> CertifiedRecord:
+        """Return what is certified."""
+        if self.predictor == "last":
+            return samples[-1]
+        blocks = np.repeat(np.arange(len(samples)), [sample.n_samples for sample in samples])
+        return ProgressiveSample(joined(samples), blocks, guess, together=self.predictor)
+
+    def _assumptions(self) -> tuple[str, ...]:
+        """Say what the certificate rests on."""
+        sentences = [_IID, _ORDER]
+        if self.warm_start:
+            sentences.append(_WARM)
+        sentences.append(_PREDICTS[self.predictor])
+        if self.predictor == "mixture":
+            sentences.append(_DISTINCT)
+        return tuple(sentences)
+
+    def _all_rows(self, learner: Any) -> tuple[FittedModel, Evidence]:
         rows = np.arange(learner.n_samples)
         fit = learner.fit(rows)
         evidence = Evidence(
@@ -179,47 +244,36 @@ class Progressive(BaseEstimator):
         return fit, evidence
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A predictor and its losses on the rows that came next."""
-
-    fit: FittedModel
-    sample: Sample
-
-
-def _steps(learner: MixtureLearner, order: NDArray[np.intp], cuts: list[int]) -> list[_Step]:
-    """Train on all rows up to each cut and evaluate on those up to the next."""
-    steps = []
-    for start, stop in pairwise(cuts):
-        fit = learner.fit(np.sort(order[:start]))
-        steps.append(_Step(fit, learner.losses(fit, np.sort(order[start:stop]))))
-    return steps
-
-
-def _joined(samples: list[Sample], guess: Sample) -> ProgressiveSample:
-    """Put the losses of all blocks into one record."""
-    briers = [sample.brier for sample in samples if sample.brier is not None]
-    joined = Sample(
-        np.concatenate([sample.rows for sample in samples]),
-        np.concatenate([sample.zero_one for sample in samples]),
-        np.concatenate(briers) if len(briers) == len(samples) else None,
-    )
-    sizes = [sample.n_samples for sample in samples]
-    return ProgressiveSample(joined, np.repeat(np.arange(len(samples)), sizes), guess)
-
-
-_IID = "The rows are an i.i.d. sample of the distribution that predict will meet."
+_HALVES = slice(0, 50), slice(50, 100)
 _ORDER = (
     "The rows were put into random order by seed and number of rows alone; each certified row was "
     "evaluated by a predictor that had seen earlier rows only, in training, scaling, class "
     "weights and early stopping."
 )
-_MIXTURE = (
-    "predict gives each row to one of the predictors by a keyed hash of the row; the bound is on "
-    "the mean error over the key, which was drawn at random, independently of the rows."
+_WARM = (
+    "Each later net went on from the one before, with the scaling of the features that the first "
+    "one had learnt from its rows."
 )
+_PREDICTS = {
+    "mixture": (
+        "predict gives each row to one of the predictors by a keyed hash of the row; the bound is "
+        "on the mean error over the key, which was drawn at random, independently of the rows."
+    ),
+    "last": (
+        "predict uses the last predictor alone; the certificate is about that one, from the last "
+        "block alone, which nothing was trained on. Earlier blocks are not certified."
+    ),
+    "vote": (
+        "predict lets the predictors vote; where the vote is wrong, at least half of the weight is "
+        "wrong, so its error is at most twice the mean error that is bounded."
+    ),
+    "average": (
+        "predict averages the probabilities; half the squared distance to the label is convex, so "
+        "that of the average is at most the mean that is bounded, and where the average errs it is "
+        "at least a quarter."
+    ),
+}
 _DISTINCT = (
     "No single value of a row is so frequent that the error depends on the key: checked on the "
     "training side, at least 95 % of whose rows are distinct."
 )
-_OUTSIDE = "Whatever was done to the rows before fit is taken as given and not certified."

@@ -13,6 +13,7 @@ from skbound.bounds import (
     BettingBound,
     BinomialBound,
     ProgressiveBound,
+    ProgressiveExactBound,
     certificates,
     kl_inverse_upper,
     resolve_bound,
@@ -101,7 +102,15 @@ def test_order_blocks_and_pickles_do_not_change_the_value():
 def test_brier_losses_that_are_errors_give_the_same_value():
     evidence = make_evidence(losses_of(12, 200), brier=losses_of(12, 200))
     found = certificates(evidence, 0.05)
-    assert list(found) == ["progressive", "brier_progressive"]
+    assert list(found) == [
+        "progressive_exact",
+        "progressive_mixture",
+        "progressive",
+        "brier_progressive_mixture",
+        "brier_progressive",
+    ]
+    mixtures = found["progressive_mixture"], found["brier_progressive_mixture"]
+    assert mixtures[0].value == mixtures[1].value
     assert found["brier_progressive"].value == found["progressive"].value
     assert found["brier_progressive"].loss == "brier"
     with pytest.raises(MissingEvidenceError, match="Use a classifier with predict_proba"):
@@ -127,9 +136,18 @@ def test_it_refuses_a_holdout_and_unknown_losses():
         ProgressiveBound("log")
 
 
+def test_without_a_guess_the_bounds_that_need_none_remain():
+    evidence = make_evidence(losses_of(12, 200), brier=losses_of(12, 200))
+    evidence = replace(evidence, certified=replace(evidence.certified, guess=None))
+    names = ["progressive_exact", "progressive_mixture", "brier_progressive_mixture"]
+    assert list(certificates(evidence, 0.05)) == names
+    with pytest.raises(MissingEvidenceError, match=r"Fit with protocol=Progressive\(guess=True\)"):
+        BOUND(evidence, 0.05)
+
+
 def test_auto_is_the_bound_of_the_protocol():
     progressive, holdout = make_evidence(np.zeros(9)), checks.make_evidence(np.zeros(9))
-    assert resolve_bound("auto", progressive) == BOUND
+    assert resolve_bound("auto", progressive) == ProgressiveExactBound()
     assert resolve_bound("progressive", progressive) == BOUND
     assert resolve_bound("auto", holdout) == resolve_bound("auto") == BinomialBound()
     for name, evidence in (("kl", progressive), ("progressive", holdout)):

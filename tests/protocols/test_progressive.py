@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -12,22 +13,28 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier, certify
-from skbound.bounds import ProgressiveBound
+from skbound.bounds import ProgressiveExactBound
 from skbound.datasets import finite_domain
 from skbound.exceptions import MissingEvidenceError, SkboundWarning
 from skbound.protocols import Progressive
 from tests.honesty import allowed_misses, many_classes
 
 TINY = TransformerClassifier(
-    depth=1, width=8, n_heads=2, max_epochs=2, protocol="progressive", random_state=0
+    depth=1,
+    width=8,
+    n_heads=2,
+    max_epochs=2,
+    protocol=Progressive(3, first=0.5, guess=True),
+    random_state=0,
 )
 MODELS = {
     "transformer": TINY,
     "early stopping": clone(TINY).set_params(early_stopping=True, max_epochs=6),
+    "warm start": clone(TINY).set_params(protocol__warm_start=True),
     "class weights": clone(TINY).set_params(class_weight="balanced"),
     "pipeline": BoundedClassifier(
         make_pipeline(StandardScaler(), LogisticRegression()),
-        protocol=Progressive(4, first=0.4),
+        protocol=Progressive(4, first=0.4, guess=True),
         random_state=0,
     ),
 }
@@ -40,6 +47,12 @@ def parts_of(model):
 
 def scores_of(part, X):
     return part.logits(X) if hasattr(part, "logits") else part.predict_proba(X)
+
+
+def half_brier(part, X, y, model):
+    scores = scores_of(part, X)
+    proba = softmax(scores, axis=1) if hasattr(part, "logits") else scores
+    return 0.5 * ((proba - (y[:, None] == model.classes_)) ** 2).sum(axis=1)
 
 
 def rows_of(model, block):
@@ -75,8 +88,9 @@ def check_losses_are_those_of_the_block(model, X, y):
     for number, part in enumerate(parts):
         rows = rows_of(model, number)
         predicted = scores_of(part, X[rows]).argmax(axis=1)
-        losses = sample.zero_one[model.evidence_.certified.blocks == number]
-        assert np.array_equal(losses, model.classes_[predicted] != y[rows])
+        own = model.evidence_.certified.blocks == number
+        assert np.array_equal(sample.zero_one[own], model.classes_[predicted] != y[rows])
+        np.testing.assert_allclose(sample.brier[own], half_brier(part, X[rows], y[rows], model))
         own = scores_of(part, X)
         matches.append(proba.argmax(axis=1) == own.argmax(axis=1))
     assert np.any(matches, axis=0).all()
@@ -105,11 +119,11 @@ class TrainedOnItsBlock(Progressive):
         ends = self.cuts(learner.n_samples)
         fit = learner.fit
 
-        def peek(rows):
+        def peek(rows, **options):
             if len(rows) not in ends[1:-1]:
-                return fit(rows)
+                return fit(rows, **options)
             order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
-            return fit(np.sort(order[: ends[ends.index(len(rows)) + 1]]))
+            return fit(np.sort(order[: ends[ends.index(len(rows)) + 1]]), **options)
 
         learner.fit = peek
         return super().run(learner, seed)
@@ -127,10 +141,10 @@ class LastAlone(Progressive):
 def test_mutants_are_noticed():
     X, y = many_classes(n_samples=480, n_classes=5)
     for model in (TINY, MODELS["pipeline"]):
-        mutant = clone(model).set_params(protocol=TrainedOnItsBlock())
+        mutant = clone(model).set_params(protocol=TrainedOnItsBlock(guess=True))
         with pytest.raises(AssertionError):
             check_later_rows_change_nothing(mutant, X, y)
-        mutant = clone(model).set_params(protocol=LastAlone())
+        mutant = clone(model).set_params(protocol=LastAlone(guess=True))
         with pytest.raises(AssertionError):
             check_losses_are_those_of_the_block(mutant, X, y)
 
@@ -143,7 +157,7 @@ def test_certificates_of_refits_hold(delta):
     for run in range(n_runs):
         fitted = clone(model).set_params(random_state=run, delta=delta)
         fitted.fit(*world.sample(150, random_state=run))
-        brier = fitted.bounds_["brier_progressive"].value
+        brier = fitted.bounds_["brier_progressive_mixture"].value
         misses += fitted.generalization_bound_ < world.risk(fitted.predict)
         brier_misses += brier < world.brier(fitted.predict_proba)
     assert misses / n_runs <= allowed_misses(delta, n_runs)
@@ -166,10 +180,14 @@ def test_bounds_of_a_holdout_are_refused_and_leave_the_estimator_alone():
     X, y = many_classes(n_classes=3)
     fitted = clone(MODELS["pipeline"]).fit(X, y)
     before = fitted.certificate_
-    assert (before.name, list(fitted.bounds_)) == (
+    assert before.name == "progressive_exact"
+    assert list(fitted.bounds_) == [
+        "progressive_exact",
+        "progressive_mixture",
         "progressive",
-        ["progressive", "brier_progressive"],
-    )
+        "brier_progressive_mixture",
+        "brier_progressive",
+    ]
     with pytest.raises(MissingEvidenceError, match="progressive"):
         certify(fitted, "binomial")
     with pytest.raises(MissingEvidenceError, match="progressive"):
@@ -177,6 +195,11 @@ def test_bounds_of_a_holdout_are_refused_and_leave_the_estimator_alone():
     assert fitted.certificate_ is before
     with pytest.raises(MissingEvidenceError, match="of kind progressive"):
         fitted.set_params(bound="progressive", protocol="holdout").fit(X, y)
+    with pytest.raises(MissingEvidenceError, match=r"Progressive\(guess=True\)"):
+        fitted.set_params(bound="progressive", protocol="progressive").fit(X, y)
+    with pytest.raises(MissingEvidenceError, match="holdout"):
+        fitted.set_params(protocol="holdout").fit(X, y)
+    assert fitted.certificate_ is before
 
 
 def test_bounds_of_a_holdout_are_refused_before_training(monkeypatch):
@@ -212,7 +235,7 @@ def test_a_part_that_lacks_a_class_has_probability_zero_for_it():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 3)), rng.integers(2, size=200).astype(str)
     model = BoundedClassifier(LogisticRegression(), protocol="progressive", random_state=0)
-    last = rows_of(clone(model).fit(X, y), 2)[0]
+    last = rows_of(clone(model).fit(X, y), 1)[0]
     assert hasattr(model.fit(X, y), "decision_function")
     y = np.where(np.arange(200) == last, "rare", y)
     fitted = model.fit(X, y)
@@ -228,7 +251,7 @@ def test_search_pays_for_its_candidates():
     model = BoundedClassifier(DecisionTreeClassifier(), protocol="progressive")
     search = BoundSearch(model, grid, random_state=0, return_estimators=True).fit(X, y)
     for estimator in search.estimators_:
-        alone = ProgressiveBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)
+        alone = ProgressiveExactBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)
         assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12)
     assert search.best_bound_ == search.certificate_.value == min(search.cv_results_["bound"])
     assert search.certificate_.n_candidates == 2
@@ -247,7 +270,7 @@ def test_estimate_is_the_mean_over_the_blocks():
 def test_few_rows_are_all_trained_on():
     X, y = many_classes(n_samples=99, n_classes=3)
     with pytest.warns(SkboundWarning, match="99 rows are too few to evaluate some in blocks"):
-        fitted = clone(TINY).fit(X, y)
+        fitted = clone(TINY).set_params(protocol="progressive").fit(X, y)
     assert (fitted.n_samples_fit_, fitted.generalization_bound_) == (99, 1.0)
     assert fitted.bounds_ == {}
     assert clone(TINY).set_params(protocol__first=0.5).fit(X, y).n_samples_certified_ == 49
@@ -257,9 +280,10 @@ def test_few_rows_are_all_trained_on():
     ("settings", "n_samples", "cuts"),
     [
         ({}, 99, []),
-        ({}, 100, [40, 50, 66, 83, 100]),
-        ({"n_blocks": 2}, 1000, [400, 500, 750, 1000]),
-        ({"n_blocks": 2, "first": 0.75}, 40, [24, 30, 35, 40]),
+        ({}, 100, [60, 80, 100]),
+        ({"n_blocks": 3}, 1000, [600, 733, 866, 1000]),
+        ({"guess": True, "first": 0.5}, 1000, [400, 500, 750, 1000]),
+        ({"n_blocks": 2, "first": 0.75}, 40, [30, 35, 40]),
     ],
 )
 def test_where_the_parts_end(settings, n_samples, cuts):
@@ -274,7 +298,9 @@ def test_where_the_parts_end(settings, n_samples, cuts):
         ({"first": 1.0}, r"first must be 'auto' or in \(0, 1\), got 1.0"),
         ({"first": "half"}, "first must be 'auto'"),
         ({"n_blocks": 60}, "must leave a row for each part"),
-        ({"first": 0.01}, "must leave a row for each part"),
+        ({"first": 0.001}, "must leave a row for each part"),
+        ({"predictor": "best"}, "predictor must be one of .*'last'"),
+        ({"warm_start": "yes"}, "warm_start must be True or False"),
     ],
 )
 def test_parameters_out_of_range(settings, message):
