@@ -212,4 +212,4 @@ def test_progressive_validation_shifts_too():
     model = clone(SMALL).set_params(
         protocol="progressive", regularizers=[RandomShift(1)], tokenizer=PatchTokenizer(2)
     )
-    assert model.fit(X, Y).n_samples_certified_ == 200
+    assert model.fit(X, Y).n_samples_certified_ == 160
