@@ -119,9 +119,7 @@ class PartialFitMixin:
             _check_known(y, known)
             calls = self._with_fresh_rows(calls, X, y)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
-            learner = TransformerLearner(
-                self, tokenizer, calls.X, calls.y, None, calls.seed, known
-            )
+            learner = TransformerLearner(self, tokenizer, calls.X, calls.y, None, calls.seed, known)
             if calls.stream is None:
                 stream = Stream.begin(learner, calls.seed)
             else:

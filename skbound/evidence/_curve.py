@@ -50,7 +50,7 @@ class LearningCurve:
     def __post_init__(self) -> None:
         for name in ("n_fit", "n_rows", "n_errors"):
             object.__setattr__(self, name, frozen_array(getattr(self, name), np.intp))
-        arrays = [self.n_fit, self.n_rows, self.n_errors]
+        arrays: list[NDArray[Any]] = [self.n_fit, self.n_rows, self.n_errors]
         if self.log_loss is not None:
             object.__setattr__(self, "log_loss", frozen_array(self.log_loss, np.float64))
             arrays.append(self.log_loss)

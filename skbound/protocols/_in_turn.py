@@ -100,10 +100,10 @@ def curve_of(steps: Sequence[Step], n_classes: int) -> LearningCurve:
     """Return the errors of all steps against the rows trained on."""
     log_losses = [step.log_loss for step in steps if step.log_loss is not None]
     return LearningCurve(
-        n_fit=[step.n_fit for step in steps],
-        n_rows=[step.sample.n_samples for step in steps],
-        n_errors=[step.sample.n_errors for step in steps],
-        log_loss=log_losses if len(log_losses) == len(steps) else None,
+        n_fit=np.array([step.n_fit for step in steps]),
+        n_rows=np.array([step.sample.n_samples for step in steps]),
+        n_errors=np.array([step.sample.n_errors for step in steps]),
+        log_loss=np.array(log_losses) if len(log_losses) == len(steps) else None,
         n_first=steps[0].n_fit,
         n_classes=n_classes,
     )
