@@ -74,7 +74,7 @@ LAYERS = {
     "_random_state": set(),
     "datasets": set(),
     "bounds": {"evidence", "exceptions"},
-    "estimates": {"evidence"},
+    "estimates": {"evidence", "exceptions"},
     "protocols": {"bounds", "evidence", "_random_state"},
     "_inputs": {"_sklearn_compat"},
     "_nn": set(),

@@ -8,7 +8,7 @@ from typing import ClassVar, get_args
 
 from skbound.bounds._bound import Bound, losses_of
 from skbound.bounds._inversion import kl_inverse_upper, rounded_up
-from skbound.evidence import Evidence, Loss, ProgressiveSample, Sample
+from skbound.evidence import Evidence, Loss, ProgressiveSample, Sample, Together
 from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["ProgressiveBound", "progressive_record", "sum_of"]
@@ -111,7 +111,7 @@ class ProgressiveBound(Bound):
 
 
 def progressive_record(
-    evidence: Evidence, method: str, *, planned: bool = False
+    evidence: Evidence, method: str, *, planned: bool = False, together: Together = "mixture"
 ) -> ProgressiveSample:
     """Return the record of rows that were evaluated before they were trained on.
 
@@ -123,6 +123,8 @@ def progressive_record(
         The bound in words, for the message.
     planned : bool, default=False
         Whether number and sizes of the blocks must have been fixed beforehand.
+    together : {"mixture", "vote", "average"}, default="mixture"
+        What ``predict`` must do with the predictors.
 
     Returns
     -------
@@ -140,6 +142,11 @@ def progressive_record(
             f"The {method} needs rows that were evaluated before they were trained on, but the "
             f"protocol {evidence.protocol!r} has recorded none. Fit with protocol='progressive', "
             f"or use bound='auto'."
+        )
+    if record.together != together:
+        raise MissingEvidenceError(
+            f"The {method} is about Progressive(predictor={together!r}), but predict uses "
+            f"predictor={record.together!r}, which has another error. Use bound='auto'."
         )
     if planned and not record.planned:
         raise MissingEvidenceError(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 from skbound.bounds._bound import Bound
 from skbound.bounds._progressive import progressive_record
 from skbound.bounds._progressive_exact import ProgressiveExactBound
 from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
-from skbound.evidence import Evidence, Loss
-from skbound.exceptions import MissingEvidenceError
+from skbound.evidence import Evidence, Loss, Together
 
 __all__ = ["ProgressiveAverageBound", "ProgressiveVoteBound"]
 
@@ -77,7 +76,7 @@ class ProgressiveVoteBound(Bound):
         MissingEvidenceError
             If ``predict`` is no vote of predictors trained in turn.
         """
-        _require_together(evidence, self.method, "vote")
+        evidence = _as_mixture(evidence, self.method, "vote")
         terms = ProgressiveExactBound().terms(evidence, delta)
         return terms | {"vote": math.fsum(terms.values())} if self.loss == "zero_one" else terms
 
@@ -145,7 +144,7 @@ class ProgressiveAverageBound(Bound):
             If ``predict`` is no average of predictors trained in turn, or there are no
             probabilities.
         """
-        _require_together(evidence, self.method, "average")
+        evidence = _as_mixture(evidence, self.method, "average")
         terms = ProgressiveMixtureBound("brier").terms(evidence, delta)
         if self.loss == "zero_one":
             terms["largest_average"] = 3.0 * math.fsum(terms.values())
@@ -157,10 +156,7 @@ def _check(loss: Loss) -> None:
         raise ValueError(f"loss must be one of {get_args(Loss)}, got {loss!r}.")
 
 
-def _require_together(evidence: Evidence, method: str, together: str) -> None:
-    record = progressive_record(evidence, method)
-    if record.together != together:
-        raise MissingEvidenceError(
-            f"The {method} needs Progressive(predictor={together!r}), but predict uses a "
-            f"{record.together}. Use bound='auto'."
-        )
+def _as_mixture(evidence: Evidence, method: str, together: Together) -> Evidence:
+    """Return the same losses as those of a mixture, whose error the factors are applied to."""
+    record = progressive_record(evidence, method, together=together)
+    return replace(evidence, certified=replace(record, together="mixture"))

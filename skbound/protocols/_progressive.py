@@ -197,9 +197,8 @@ class Progressive(BaseEstimator):
             learning_curve=curve_of(steps, len(learner.classes)),
         )
         key = np.random.default_rng([seed, 2]).bytes(32)
-        return FittedModel(
-            self._model(learner, steps, key), last.n_fit, last.n_validation
-        ), evidence
+        model = self._model(learner, steps, key)
+        return FittedModel(model, last.n_fit, last.n_validation), evidence
 
     def _model(self, learner: Any, steps: Sequence[Step], key: bytes) -> Any:
         """Return what predict uses."""

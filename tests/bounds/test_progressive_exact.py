@@ -174,7 +174,7 @@ def test_two_blocks_of_100_rows():
     sizes, risks = (100, 100), (0.1,)
     assert worst_miss(lambda e, s: pooled(e, s, 0.05), sizes, risks, smallest=1e-4) > 0.08
     ours = worst_miss(lambda e, s: value(e, s, 0.05), sizes, risks, smallest=1e-2)
-    assert 0.01 < ours <= 0.05
+    assert 0.02 < ours <= 0.05
     for bound in (ProgressiveBound(), MIXTURE):
         upper = {}
 
@@ -209,9 +209,9 @@ def stops_when_lucky(upper, sizes, risk, delta, n_runs):
 
 @pytest.mark.parametrize("risk", [0.1, 0.4])
 def test_three_blocks_of_50_rows(risk):
-    sizes, delta, n_runs = (50, 50, 50), 0.2, 1000
+    sizes, delta, n_runs = (50, 50, 50), 0.2, 500
     allowed = delta + 3.0 * math.sqrt(delta * (1.0 - delta) / n_runs)
-    assert stops_when_lucky(pooled, sizes, risk, delta, n_runs) > delta + 0.06
+    assert stops_when_lucky(pooled, sizes, risk, delta, n_runs) > delta + 0.03
     assert stops_when_lucky(value, sizes, risk, delta, n_runs) <= allowed
 
 
@@ -226,27 +226,17 @@ def test_it_holds_on_drifting_risks(rates, delta):
     assert counts[missed].sum() / 1000 <= allowed
 
 
-class RadiusOfOneNumber(ProgressiveExactBound):
-    """Mutant: the ball is as small as if only the direction of its centre counted."""
-
-    def terms(self, evidence, delta):
-        true, module._radius_squared = module._radius_squared, self.radius
-        module._largest_mean.cache_clear()
-        try:
-            return super().terms(evidence, delta)
-        finally:
-            module._radius_squared = true
-            module._largest_mean.cache_clear()
-
-    @staticmethod
-    def radius(n_blocks, shift, delta):
-        return (shift + stats.norm.isf(delta)) ** 2 - 0.7
-
-
-def test_a_ball_that_is_too_small_is_noticed():
+def test_a_ball_that_is_too_small_is_noticed(monkeypatch):
+    """Mutant: the ball has the radius of the squared distance of a single normal number."""
     sizes, delta = (12, 12), 0.2
-    mutant = RadiusOfOneNumber()
-    assert worst_miss(lambda e, s: value(e, s, delta, mutant), sizes, FINE[::4]) > delta
+    radius = module._radius_squared
+    monkeypatch.setattr(module, "_radius_squared", lambda b, shift, d: radius(1, 0.0, d))
+    module._largest_mean.cache_clear()
+    try:
+        missed = worst_miss(lambda e, s: value(e, s, delta), sizes, FINE[::4])
+    finally:
+        module._largest_mean.cache_clear()
+    assert missed > delta
 
 
 # The mixture of constants.
@@ -260,7 +250,7 @@ def test_mixture_needs_no_guess_and_holds_at_all_times():
     for n, k in ((100, 1), (500, 50), (5000, 400)):
         upper = value((k, 0), (n, 1), bound=MIXTURE)
         best = value((k, 0), (n, 1), bound=ProgressiveBound(), guess=(100 * k, 100 * n))
-        assert best < upper < 1.25 * best
+        assert best < upper < 1.3 * best
 
 
 def test_mixture_against_a_rule_that_stops_when_lucky():
