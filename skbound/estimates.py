@@ -28,7 +28,6 @@ class Estimate:
     method : str
         How it was obtained, in words.
     optimistic : bool
-        Whether the predictor or the rows were chosen by it, so that it is too low on average.
         Whether the predictor was chosen by this number, or trained on the same rows, so that it is
         too low on average.
     """

@@ -7,13 +7,14 @@ import pytest
 from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_selection import SelectKBest
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
@@ -29,8 +30,9 @@ from skbound import (
     bound_scorer,
     certify,
 )
+from skbound._random_state import draw_seed
 from skbound.bounds import BinomialBound
-from skbound.protocols import Holdout
+from skbound.protocols import DescriptionLength, FrozenFeatures, Holdout
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 5))
@@ -341,3 +343,64 @@ def test_every_classifier_of_scikit_learn_can_be_bounded(name):
     certified = model.fit(rows, y).evidence_.certified
     predicted = np.ravel(model.predict(rows[certified.rows]))
     assert np.array_equal(predicted != y[certified.rows], certified.zero_one)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        FeatureUnion([("select", SelectKBest(k=2))]),
+        ColumnTransformer([("select", SelectKBest(k=2), slice(0, 5))]),
+        make_pipeline(StandardScaler(), SelectKBest(k=2)),
+        make_pipeline(FeatureUnion([("inside", make_pipeline(SelectKBest(k=2)))])),
+    ],
+    ids=["union", "columns", "pipeline", "nested"],
+)
+def test_steps_that_saw_the_labels_are_refused_at_any_depth(step):
+    fitted = make_pipeline(step, TREE).fit(X, NOISE)
+    with pytest.raises(ValueError, match="learnt from the labels"):
+        certify(fitted)
+
+
+def test_steps_that_saw_no_labels_are_not_refused_inside_a_container():
+    union = make_pipeline(FeatureUnion([("scale", StandardScaler())]), TREE).fit(X, Y)
+    with pytest.warns(match="not certified|before the split|step"):
+        assert certify(union).n_certified == 100
+
+
+def test_a_frozen_estimator_in_a_grid_is_refused():
+    memory = FrozenEstimator(DecisionTreeClassifier().fit(X, NOISE))
+    pipeline = Pipeline([("model", DecisionTreeClassifier())])
+    for grid in ({"model": [memory]}, [{"model": [memory]}]):
+        search = GridSearchCV(pipeline, grid, cv=3)
+        with pytest.raises(ValueError, match="FrozenEstimator"):
+            BoundedClassifier(search, random_state=0).fit(X, NOISE)
+
+
+@pytest.mark.parametrize("kind", [float, bool, np.int8])
+def test_rows_seen_before_are_known_whatever_the_type_of_their_labels(kind):
+    model = clone(TINY).set_params(protocol="progressive")
+    model.partial_fit(X[:200], Y[:200], classes=[0, 1]).partial_fit(X[200:300], Y[200:300])
+    with pytest.raises(ValueError, match="before"):
+        model.partial_fit(X[200:300], Y[200:300].astype(kind))
+
+
+def test_rows_of_weight_zero_are_named():
+    weights = np.ones(500)
+    weights[:50] = 0.0
+    fitted = clone(TREE).fit(X, Y, sample_weight=weights)
+    assert any("50 rows of weight zero" in text for text in fitted.certificate_.assumptions)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [Holdout, DescriptionLength, FrozenFeatures],
+    ids=lambda protocol: protocol.__name__,
+)
+@pytest.mark.parametrize("random_state", [None, 5])
+def test_split_names_the_rows_that_are_certified(protocol, random_state):
+    """A search ranks its candidates on other rows than these."""
+    model = clone(TINY).set_params(protocol=protocol(random_state=random_state))
+    fitted = model.fit(X, Y)
+    rows = fitted.evidence_.evaluated.rows
+    expected = model.protocol.split(500, draw_seed(0))[1]
+    assert np.array_equal(np.sort(rows), expected)

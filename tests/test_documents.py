@@ -13,6 +13,7 @@ import skbound.evidence
 import skbound.exceptions
 import skbound.inspection
 import skbound.protocols
+import skbound.regularizers
 import skbound.tokenizers
 
 ROOT = Path(__file__).parents[1]
@@ -36,12 +37,12 @@ MODULES = [
     skbound.exceptions,
     skbound.inspection,
     skbound.protocols,
+    skbound.regularizers,
     skbound.tokenizers,
 ]
 NOT_FOR_USERS = {
     *("__version__", "BOUNDS", "HOLDOUT_BOUNDS", "Loss", "certified_error_estimate"),
-    *("EnsembleRule", "CertifiedRecord", "FoldPredictor", "require"),
-    *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "require"),
+    *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "FoldPredictor", "Together", "require"),
 }
 
 

@@ -179,7 +179,7 @@ class PickToLearnBound(CompressionBound):
         if record.stop == 0:
             return self.rate(total, n_left, log_delta)
         largest = pick_to_learn_risk(record.n_picked, n, log_delta=log_delta)
-        if total == 0.0:
+        if total == 0.0 or largest >= 1.0:
             return largest
         log_psi = log_psi_function(record.n_picked, n, log_delta)
 

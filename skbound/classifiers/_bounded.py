@@ -225,8 +225,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         """Refuse what cannot be certified from a part of the rows."""
         if not is_classifier(self.estimator):
             raise ValueError(f"estimator must be a classifier, got {self.estimator!r}.")
-        parts = [self.estimator, *self.estimator.get_params(deep=True).values()]
-        if any(isinstance(part, FrozenEstimator) for part in parts):
+        if _holds_frozen([self.estimator, *self.estimator.get_params(deep=True).values()]):
             raise ValueError(
                 "estimator must be fitted here, from rows that are not certified, but it holds a "
                 "FrozenEstimator, and nothing tells which rows that one has seen. Pass the "
@@ -271,6 +270,15 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         tags.input_tags = inner.input_tags
         tags.classifier_tags = inner.classifier_tags
         return tags
+
+
+def _holds_frozen(value):
+    """Say whether a parameter is a FrozenEstimator or holds one, for example in a grid."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return any(_holds_frozen(part) for part in value)
+    return isinstance(value, FrozenEstimator)
 
 
 class _BlackBox(LabelledRows):

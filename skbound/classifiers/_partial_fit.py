@@ -21,8 +21,9 @@ from skbound.classifiers._parameters import (
     check_optimizer,
 )
 from skbound.classifiers._transformer_learner import TransformerLearner
-from skbound.protocols import Progressive, Stream, resolve_protocol
+from skbound.protocols import Progressive, resolve_protocol
 from skbound.protocols._mixture import canonical_rows
+from skbound.protocols._stream import Stream
 from skbound.tokenizers import resolve_tokenizer
 
 __all__ = ["PartialFitMixin"]
@@ -152,7 +153,7 @@ class PartialFitMixin:
     def _with_fresh_rows(self, calls, X, y):
         """Return all rows so far; refuse those that were trained on already."""
         hashes = {
-            blake2b(row.tobytes() + repr(label).encode(), digest_size=16).digest()
+            blake2b(row.tobytes() + _label(label), digest_size=16).digest()
             for row, label in zip(canonical_rows(X), y.tolist(), strict=True)
         }
         if calls is None:
@@ -180,3 +181,8 @@ def _check_known(y, classes):
             f"y has labels that are not among classes: {unknown.tolist()}, expected only "
             f"{classes.tolist()}."
         )
+
+
+def _label(label) -> bytes:
+    """Return a label in a form that is the same for 1, 1.0 and True."""
+    return repr(float(label) if isinstance(label, (bool, int, float)) else label).encode()

@@ -46,6 +46,7 @@ class LabelledRows:
     assumptions = (
         "The set of labels is known in advance.",
         "The error is that of unweighted rows, whatever weights training used.",
+        "predict answers each row by itself, whatever other rows come with it.",
     )
 
     def __init__(self, X, y, weights, classes=None):
@@ -56,6 +57,9 @@ class LabelledRows:
             self.classes = classes
             self.codes = np.searchsorted(classes, y[self.positions])
         self.n_samples = len(self.positions)
+        if self.n_samples < len(y):
+            absent = f"{len(y) - self.n_samples} rows of weight zero are absent from the sample."
+            self.assumptions = (*self.assumptions, absent)
         self.n_classes = len(self.classes)
 
     def inputs(self, rows):

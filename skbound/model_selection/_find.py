@@ -105,6 +105,16 @@ def _inside_pipeline(pipeline) -> list[Found]:
 
 
 def _learns_from_labels(step) -> bool:
+    """Say whether a step, or one at any depth inside it, has seen the labels."""
+    inside = [
+        part
+        for name in ("steps", "transformer_list", "transformers_", "transformers")
+        for entry in getattr(step, name, ())
+        for part in entry
+        if hasattr(part, "fit")
+    ]
+    if any(_learns_from_labels(part) for part in inside):
+        return True
     # Selectors do not say that they need labels, since some score functions do without.
     selects = isinstance(step, SelectorMixin) and not isinstance(step, VarianceThreshold)
     return selects or get_tags(step).target_tags.required

@@ -26,7 +26,6 @@ from skbound.protocols._mixture import HashChoice
 from skbound.protocols._pac_bayes import PACBayes
 from skbound.protocols._progressive import Progressive
 from skbound.protocols._recursive import RecursivePACBayes
-from skbound.protocols._stream import Stream
 
 __all__ = [
     "AllRows",
@@ -47,7 +46,6 @@ __all__ = [
     "PickToLearn",
     "Progressive",
     "RecursivePACBayes",
-    "Stream",
     "SubspaceLearner",
     "WarmLearner",
     "WeightLearner",

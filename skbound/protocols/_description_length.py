@@ -149,7 +149,7 @@ class DescriptionLength(BaseEstimator):
         n_samples : int
             Rows with a positive weight.
         seed : int
-            Seed of the order.
+            Used where the protocol has no `random_state` of its own.
 
         Returns
         -------
@@ -178,6 +178,8 @@ class DescriptionLength(BaseEstimator):
                 f"prior_fraction={fraction} of {n_samples} rows must leave at least one row for "
                 f"each part, got a prior part of {n_prior} rows."
             )
+        if self.random_state is not None:
+            seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(n_samples)
         return np.sort(order[:n_prior]), np.sort(order[n_prior:])
 
@@ -207,8 +209,6 @@ class DescriptionLength(BaseEstimator):
         """
         require(learner, ["fit_coordinates", "parameters", "with_parameters"], "description_length")
         self.options(learner.n_samples, 0)
-        if self.random_state is not None:
-            seed = draw_seed(self.random_state)
         prior_rows, certified_rows = self.split(learner.n_samples, seed)
         if not len(certified_rows):
             return self._all_rows(learner)

@@ -388,3 +388,11 @@ def test_a_stop_that_is_not_paid_for():
     assert_pays_for_the_stop(PICKED)
     with pytest.raises(AssertionError):
         assert_pays_for_the_stop(UnpaidStop())
+
+
+@pytest.mark.parametrize("delta", [1e-300, 1e-6, 0.05, 0.5])
+def test_nearly_all_rows_picked_and_an_error_left_is_vacuous(delta):
+    for n_picked in (999, 99_999):
+        record = CompressedSample(Sample([0], [1]), range(1, n_picked + 1))
+        evidence = Evidence(protocol="compression", n_fit=5, majority_share=0.5, certified=record)
+        assert PickToLearnBound()(evidence, delta).value == 1.0
