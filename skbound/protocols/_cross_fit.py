@@ -61,8 +61,8 @@ class CrossFit(BaseEstimator):
     predictor, in which every row was trained on, and a certificate that depends less on the luck of
     the split.
 
-    "gibbs" needs rows of numbers that hardly repeat: fewer than 95 % distinct rows, or one that
-    occurs more than twice and in more than 1 % of them, are refused.
+    "gibbs" needs rows of numbers that hardly repeat: more than 3 pairs of equal rows, and more than
+    3 such pairs per 100 rows, are refused.
     """
 
     def __init__(
@@ -265,7 +265,7 @@ _PREDICTS = {
     "gibbs": (
         "predict gives each row to one of the predictors by a keyed hash of the row; the bound is "
         "on the mean error over the key, which was drawn at random, independently of the rows.",
-        "No single value of a row is so frequent that the error depends on the key: at least 95 % "
-        "of the rows are distinct.",
+        "No single value of a row is so frequent that the error depends on the key: few rows "
+        "are equal, which tells that of others only roughly.",
     ),
 }

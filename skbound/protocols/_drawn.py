@@ -122,7 +122,8 @@ _WHAT = {
         "predict gives each row to one of {n} nets, drawn once from the posterior, by a keyed hash "
         "of the row; the bound is on the mean error over the key, which was drawn at random, and "
         "its level is over rows and draws. No single value of a row is so frequent that the error "
-        "depends on the key: at least 95 % of the prior's rows are distinct."
+        "depends on the key: few of the prior's rows are equal, which tells that of others only "
+        "roughly."
     ),
     "vote": (
         "predict counts the labels of {n} nets, drawn once from the posterior: the bound is twice "

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 __all__ = ["HashChoice", "canonical_rows", "check_distinct"]
 
-# With A equally likely rows, m of them hold a distinct share of about 1 - m / 2A: this level asks
-# for A of at least 10 m. Four nets on 500 equally likely rows missed less often than delta, on 50
-# several times more often.
-_DISTINCT = 0.95
-# The mean error over the key has a variance of at most the largest probability of one row.
-_LARGEST_SHARE = 0.01
+# The error over the key has a variance of at most a quarter of the probability that two rows
+# coincide. Among m rows, 3 % of m coinciding pairs estimate that at 0.06 / m: a standard deviation
+# of about 0.12 / sqrt(m), small beside what the bound adds for confidence.
+_PAIRS_PER_ROW = 0.03
+_MOST_PAIRS_ANYWAY = 3
+_FEWEST_ROWS = 30
 _PROGRESSIVE = "protocol='progressive'"
 
 
@@ -71,20 +71,26 @@ def check_distinct(X: Any, protocol: str = _PROGRESSIVE) -> None:
     Raises
     ------
     ValueError
-        If fewer than 95 % of the rows are distinct, or one occurs more than twice and makes up
-        more than 1 % of them.
+        If there are fewer than 30 rows, or more than 3 pairs of equal rows and more than 3 such
+        pairs per 100 rows.
     """
     rows = canonical_rows(X, protocol)
+    if len(rows) < _FEWEST_ROWS:
+        raise ValueError(
+            f"{protocol} chooses among its predictors by a hash of the row, and needs at least "
+            f"{_FEWEST_ROWS} rows in its first part to see whether rows repeat, got {len(rows)}. "
+            f"Use protocol='holdout', or a larger first part."
+        )
     whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     counts = np.unique(whole, return_counts=True)[1]
-    share, largest = len(counts) / len(rows), int(counts.max())
-    if share < _DISTINCT or largest > max(2.0, _LARGEST_SHARE * len(rows)):
+    n_pairs = int((counts * (counts - 1) // 2).sum())
+    allowed = max(_MOST_PAIRS_ANYWAY, int(_PAIRS_PER_ROW * len(rows)))
+    if n_pairs > allowed:
         raise ValueError(
             f"{protocol} needs rows that hardly repeat, because predict chooses among its "
-            f"predictors by a hash of the row: at least {_DISTINCT:.0%} of the rows that it looks "
-            f"at must be distinct and no row may make up more than {_LARGEST_SHARE:.0%} of them, "
-            f"got {share:.1%} distinct and one row {largest} times among {len(rows)}. "
-            f"Use protocol='holdout'."
+            f"predictors by a hash of the row: at most {allowed} pairs of the {len(rows)} rows "
+            f"that it looks at may be equal, got {n_pairs}, with {len(counts)} distinct rows and "
+            f"one row {int(counts.max())} times among {len(rows)}. Use protocol='holdout'."
         )
 
 

@@ -60,8 +60,8 @@ class Progressive(BaseEstimator):
     Notes
     -----
     Where single rows have a large probability the error of the mixture would depend on the key.
-    So for a mixture the rows must be numbers, and fit refuses a first part with fewer than 95 %
-    distinct rows, or with a row that occurs more than twice and in more than 1 % of it.
+    So for a mixture the rows must be numbers, and fit refuses a first part of fewer than 30 rows,
+    or with more than 3 pairs of equal rows and more than 3 such pairs per 100 rows.
 
     The last predictor alone, trained on most rows, is not what the mixture uses: its own error is
     known from the last block only.
@@ -273,6 +273,6 @@ _PREDICTS = {
     ),
 }
 _DISTINCT = (
-    "No single value of a row is so frequent that the error depends on the key: checked on the "
-    "training side, at least 95 % of whose rows are distinct."
+    "No single value of a row is so frequent that the error depends on the key: few rows of the "
+    "training side are equal, which tells that of the others only roughly."
 )

@@ -11,7 +11,8 @@ from skbound import TransformerClassifier
 from skbound.bounds import ProgressiveMixtureBound
 from skbound.datasets import GaussianPair
 from skbound.exceptions import MissingEvidenceError
-from skbound.protocols import Holdout, Progressive, Stream
+from skbound.protocols import Holdout, Progressive
+from skbound.protocols._stream import Stream
 from tests.honesty import many_classes
 
 TINY = TransformerClassifier(

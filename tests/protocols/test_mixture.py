@@ -10,7 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, TransformerClassifier
 from skbound.datasets import finite_domain, random_label_domain
-from skbound.protocols import HashChoice
+from skbound.protocols import HashChoice, Progressive
+from skbound.protocols._mixture import check_distinct
 from tests.honesty import many_classes
 
 TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, protocol="progressive")
@@ -37,11 +38,11 @@ def test_repeated_rows_are_refused_before_training():
     X = rng.normal(size=(1000, 3))
     X[:30] = 0.0
     X[15:30] *= -1.0  # a negative zero is a zero
-    with pytest.raises(ValueError, match=r"one row .* times among 500"):
+    with pytest.raises(ValueError, match=r"one row .* times among 600"):
         clone(LINEAR).fit(X, X[:, 1] > 0)
     X[4:30] = rng.normal(size=(26, 3))
     fitted = clone(LINEAR).fit(X, X[:, 1] > 0)
-    assert fitted.n_samples_certified_ == 500
+    assert fitted.n_samples_certified_ == 400
 
 
 def test_rows_that_are_no_numbers_are_refused():
@@ -73,3 +74,27 @@ def test_hash_is_about_the_numbers_and_the_key():
     nans = np.array([[np.nan, 0.0], [-np.nan, -0.0]])
     assert len(set(choice(nans))) == 1
     assert choice(np.zeros((0, 3))).shape == (0,)
+
+
+@pytest.mark.parametrize(("n_samples", "n_frequent"), [(500, 5), (2000, 5), (20_000, 1)])
+def test_frequent_rows_are_refused_at_any_number_of_rows(n_samples, n_frequent):
+    """A share of a hundredth each is too much beside a bound that narrows with more rows."""
+    refused = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(n_samples, 2))
+        X[rng.random(n_samples) < 0.0095 * n_frequent] = 0.0
+        places = np.flatnonzero(X[:, 0] == 0.0)
+        X[places] = rng.integers(n_frequent, size=len(places))[:, None]
+        try:
+            check_distinct(X[: round(0.6 * n_samples)])
+        except ValueError:
+            refused += 1
+    assert refused >= 16
+
+
+def test_a_first_part_that_is_too_small_to_judge_is_refused():
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    model = clone(LINEAR).set_params(protocol=Progressive(first=0.02))
+    with pytest.raises(ValueError, match="at least 30 rows in its first part"):
+        model.fit(X, X[:, 0] > 0)
