@@ -211,7 +211,8 @@ def stops_when_lucky(upper, sizes, risk, delta, n_runs):
 def test_three_blocks_of_50_rows(risk):
     sizes, delta, n_runs = (50, 50, 50), 0.2, 500
     allowed = delta + 3.0 * math.sqrt(delta * (1.0 - delta) / n_runs)
-    assert stops_when_lucky(pooled, sizes, risk, delta, n_runs) > delta + 0.03
+    # More runs, since this rule gains little over delta: about .04.
+    assert stops_when_lucky(pooled, sizes, risk, delta, 8 * n_runs) > delta + 0.02
     assert stops_when_lucky(value, sizes, risk, delta, n_runs) <= allowed
 
 

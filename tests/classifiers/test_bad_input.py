@@ -73,11 +73,11 @@ BAD_PARAMETERS = {
     "optimizer": ({"optimizer": "lion"}, "'optimizer' parameter.*adamw"),
     "tokenizer": ({"tokenizer": "words"}, "tokenizer must be"),
     "tokenizer of other data": ({"tokenizer": "sequence"}, "takes 3-dimensional data"),
-    "protocol": ({"protocol": "hold-out"}, "protocol must be 'holdout'"),
+    "protocol": ({"protocol": "hold-out"}, "protocol must be one of .*'holdout'"),
     "bound": ({"bound": "chernoff"}, "bound must be one of.*binomial"),
     "bound of another protocol": (
         {"bound": "progressive"},
-        "needs rows that were evaluated before",
+        "needs what a protocol of kind progressive",
     ),
     "bound on another loss": ({"bound": KLBound("brier")}, "about the error of predict"),
     "delta 0": ({"delta": 0.0}, "'delta' parameter"),
