@@ -176,7 +176,7 @@ def certificates(evidence: Evidence, delta: float = 0.05) -> dict[str, Certifica
             f"{f' ({evidence.reason})' if evidence.reason else ''}. Fit with a protocol that "
             f"does, for example protocol='holdout'."
         )
-    asked = dict(BOUNDS[evidence.kind])
+    asked = dict(BOUNDS.get(evidence.kind, {}))
     sample = evidence.evaluated
     if sample is not None and sample.brier is not None:
         smooth = _BRIER_BOUNDS.get(evidence.kind, ())
@@ -215,8 +215,13 @@ def resolve_bound(bound: str | Bound, evidence: Evidence | None = None) -> Bound
         If it is neither a name nor a Bound.
     """
     kind = "holdout" if evidence is None or evidence.certified is None else evidence.kind
-    names = BOUNDS[kind]
+    names = BOUNDS.get(kind, {})
     if isinstance(bound, str):
+        if not names:
+            raise MissingEvidenceError(
+                f"No bound is known by name for {kind} evidence. Give a Bound object that reads "
+                f"it, instead of bound={bound!r}."
+            )
         if bound == "auto":
             return next(iter(names.values()))
         if bound in names:

@@ -228,8 +228,8 @@ def _check_numbers(divergence: float, n_options: int) -> None:
 
 
 def _spent(n_fit: int, n_samples: int, n_draws: int) -> str:
-    nets = "1 net" if n_draws == 1 else f"{n_draws} nets"
+    nets = "one net drawn from it was" if n_draws == 1 else f"{n_draws} nets drawn from it were"
     return (
-        f"The posterior was trained on {n_fit} rows, its prior on a part of them; {nets} drawn "
-        f"from it were certified on the {n_samples} rows that the prior has not seen"
+        f"The posterior was trained on {n_fit} rows, its prior on a part of them; {nets} "
+        f"certified on the {n_samples} rows that the prior has not seen"
     )

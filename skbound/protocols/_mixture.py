@@ -19,6 +19,7 @@ _PAIRS_PER_ROW = 0.03
 _MOST_PAIRS_ANYWAY = 3
 _FEWEST_ROWS = 30
 _PROGRESSIVE = "protocol='progressive'"
+_PREDICT = "predict of several predictors that share the rows"
 
 
 def canonical_rows(X: Any, protocol: str = _PROGRESSIVE) -> NDArray[np.float32]:
@@ -128,7 +129,7 @@ class HashChoice:
             From 0 to ``len(weights) - 1``.
         """
         total = sum(self.weights)
-        hashes = (blake2b(row, digest_size=8, key=self.key) for row in canonical_rows(X))
+        hashes = (blake2b(row, digest_size=8, key=self.key) for row in canonical_rows(X, _PREDICT))
         # The first 64 bits as a fraction of 1, times the total.
         places = [int.from_bytes(h.digest(), "big") * total >> 64 for h in hashes]
         return np.searchsorted(np.cumsum(self.weights), np.array(places, np.int64), side="right")

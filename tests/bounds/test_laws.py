@@ -24,6 +24,7 @@ from skbound.bounds import (
     certificates,
     kl_inverse_upper,
     no_certificate,
+    resolve_bound,
 )
 from skbound.evidence import Evidence, Sample
 from skbound.exceptions import MissingEvidenceError
@@ -357,3 +358,13 @@ def test_a_bound_of_a_user_needs_no_registration(bound):
         min(bound(evidence, 0.025).value, KLBound()(evidence, 0.025).value)
     )
     assert pickle.loads(pickle.dumps(bound)) == bound
+
+
+def test_evidence_of_a_kind_of_its_own_asks_for_a_bound_of_its_own():
+    class Mine(Sample):
+        kind = "mine"
+
+    evidence = replace(checks.make_evidence(np.zeros(9)), certified=Mine([0], [0]))
+    with pytest.raises(MissingEvidenceError, match="Give a Bound object"):
+        resolve_bound("auto", evidence)
+    assert certificates(evidence, 0.05) == {}

@@ -307,7 +307,7 @@ def test_statement_of_each_predictor():
     for text in texts.values():
         assert "trained on 500 rows, its prior on a part of them; 2 nets drawn from it" in text
     single = PACBayesKLBound()(evidence_of(make_drawn(losses[0]))).statement()
-    assert "1 net drawn from it were certified on the 200 rows that the prior has not" in single
+    assert "one net drawn from it was certified on the 200 rows that the prior has not" in single
 
 
 def test_what_a_vote_and_an_average_cost():
