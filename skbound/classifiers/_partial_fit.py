@@ -53,7 +53,11 @@ class _Calls:
 
 
 def _can_partial_fit(estimator):
-    protocol = resolve_protocol(estimator.protocol)
+    try:
+        protocol = resolve_protocol(estimator.protocol)
+    except (TypeError, ValueError) as error:
+        # Who asks whether there is a method must get an answer.
+        raise AttributeError(str(error)) from error
     if not isinstance(protocol, Progressive) or protocol.predictor != "mixture":
         raise AttributeError(
             f"partial_fit needs protocol='progressive' with predictor='mixture', so that rows can "
@@ -134,7 +138,7 @@ class PartialFitMixin:
     def _check_stream_bound(self):
         """Refuse a bound that cannot do with what partial_fit leaves behind."""
         example = resolve_protocol(self.protocol).example
-        example = replace(example, certified=replace(example.certified, planned=False))
+        example = replace(example, certified=replace(example.certified, planned=False, guess=None))
         resolve_bound(self.bound, example).terms(example, 0.05)
 
     def _known_classes(self, classes, *, first):

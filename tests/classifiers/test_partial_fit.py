@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.base import clone
 
 from skbound import TransformerClassifier
-from skbound.bounds import ProgressiveMixtureBound
+from skbound.bounds import ProgressiveBound, ProgressiveMixtureBound
 from skbound.datasets import GaussianPair
 from skbound.exceptions import MissingEvidenceError
 from skbound.protocols import Holdout, Progressive
@@ -204,3 +204,16 @@ def test_certificates_of_all_calls_hold_at_once():
             missed |= model.generalization_bound_ < error
         misses += missed
     assert misses / 30 <= 0.5 + 3.0 * np.sqrt(0.25 / 30)
+
+
+def test_an_unknown_protocol_has_no_partial_fit():
+    for protocol in ("bogus", Holdout, 3):
+        assert not hasattr(clone(TINY).set_params(protocol=protocol), "partial_fit")
+
+
+def test_a_bound_that_needs_a_guess_is_refused_in_the_first_call():
+    X, y = many_classes(n_classes=3)
+    model = clone(TINY).set_params(protocol=Progressive(guess=True), bound=ProgressiveBound())
+    with pytest.raises(MissingEvidenceError, match="guess"):
+        model.partial_fit(X, y, classes=np.unique(y))
+    assert not hasattr(model, "net_")
