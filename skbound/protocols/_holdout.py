@@ -40,9 +40,8 @@ class Holdout(BaseEstimator):
 
     Notes
     -----
-    An ensemble errs less often than its members, about as much less as a third more rows to train
-    on would bring. Spent on certified rows instead, that makes the certificate tighter at an equal
-    true error: see the table of measurements in the documentation.
+    An ensemble errs less often than its members. Spent on certified rows, that gain can make the
+    certificate tighter at an equal true error; ``benchmarks/tightness.py`` measures by how much.
 
     The certified rows depend on the number of rows and the seed only. They are not stratified:
     fixing the class counts would tie their losses together, and the binomial tail would no longer
