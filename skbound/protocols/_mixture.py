@@ -57,7 +57,7 @@ def canonical_rows(X: Any, protocol: str = _PROGRESSIVE) -> NDArray[np.float32]:
     return np.ascontiguousarray(rows)
 
 
-def check_distinct(X: Any, protocol: str = _PROGRESSIVE) -> None:
+def check_distinct(X: Any, protocol: str = _PROGRESSIVE, *, at_least: int = _FEWEST_ROWS) -> None:
     """Refuse rows that repeat too often for a choice by hash.
 
     A row value that is frequent gets one predictor for good, so the error would depend on the key.
@@ -68,18 +68,20 @@ def check_distinct(X: Any, protocol: str = _PROGRESSIVE) -> None:
         Training-side rows, or all rows where all are trained on.
     protocol : str, default="protocol='progressive'"
         Who asks, for the message.
+    at_least : int, default=30
+        Fewest rows from which something can be told.
 
     Raises
     ------
     ValueError
-        If there are fewer than 30 rows, or more than 3 pairs of equal rows and more than 3 such
-        pairs per 100 rows.
+        If there are fewer than `at_least` rows, or more than 3 pairs of equal rows and more than 3
+        such pairs per 100 rows.
     """
     rows = canonical_rows(X, protocol)
-    if len(rows) < _FEWEST_ROWS:
+    if len(rows) < at_least:
         raise ValueError(
             f"{protocol} chooses among its predictors by a hash of the row, and needs at least "
-            f"{_FEWEST_ROWS} rows in its first part to see whether rows repeat, got {len(rows)}. "
+            f"{at_least} rows in its first part to see whether rows repeat, got {len(rows)}. "
             f"Use protocol='holdout', or a larger first part."
         )
     whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()

@@ -64,7 +64,7 @@ class Stream:
             If rows repeat too often for a choice by hash.
         """
         rows = np.arange(learner.n_samples)
-        check_distinct(learner.inputs(rows))
+        check_distinct(learner.inputs(rows), at_least=1)
         key = np.random.default_rng([seed, 2]).bytes(32)
         return cls(key, learner.fit(rows), len(rows), learner.majority_share(rows))
 
@@ -81,6 +81,8 @@ class Stream:
         Stream
             With one more step.
         """
+        # Again at each call: the more rows were trained on, the more they tell about repeats.
+        check_distinct(learner.inputs(np.arange(self.n_trained)), at_least=1)
         fresh = np.arange(self.n_trained, learner.n_samples)
         step = evaluated(learner, self.current, fresh, n_fit=self.n_trained)
         rows: NDArray[np.intp] = np.arange(learner.n_samples)
