@@ -96,7 +96,7 @@ class CrossFit(BaseEstimator):
         n_samples : int
             Rows with a positive weight.
         seed : int
-            Used where the protocol has no `random_state` of its own.
+            Of the folds; `run` takes it from `random_state` where the protocol has one.
 
         Returns
         -------
