@@ -29,7 +29,7 @@ import skbound
 from skbound import TransformerClassifier
 from skbound._random_state import draw_seed
 from skbound.classifiers._transformer_learner import FittedTransformer
-from skbound.protocols import FittedModel, Holdout, Progressive
+from skbound.protocols import FittedModel, Holdout, PACBayes, PickToLearn, Progressive
 from skbound.regularizers import RandomAffine, RandomShift
 from skbound.tokenizers import PatchTokenizer
 
@@ -128,6 +128,8 @@ def model_of(clf):
 # the first 50,000 rows are those of the trunk.
 ENGINES = {
     "progressive": lambda: Progressive(n_blocks=2, first=1 - CERTIFIED),
+    "pac_bayes": lambda: PACBayes(1 - CERTIFIED, sigmas=(0.002, 0.005)),
+    "compression": lambda: PickToLearn(1 - CERTIFIED, group_size=20, max_size=60, warm_start=True),
 }
 
 
