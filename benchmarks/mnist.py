@@ -127,7 +127,7 @@ def model_of(clf):
 # The engines that go on from the trunk, by name. Each splits the random order as LastRows does:
 # the first 50,000 rows are those of the trunk.
 ENGINES = {
-    "progressive": lambda: Progressive(n_blocks=2, first=1 - CERTIFIED),
+    "progressive": lambda: Progressive(n_blocks=2, first_fraction=1 - CERTIFIED),
     "pac_bayes": lambda: PACBayes(1 - CERTIFIED, sigmas=(0.002, 0.005)),
     "compression": lambda: PickToLearn(1 - CERTIFIED, group_size=20, max_size=60, warm_start=True),
 }

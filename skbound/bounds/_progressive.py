@@ -111,7 +111,7 @@ class ProgressiveBound(Bound):
 
 
 def progressive_record(
-    evidence: Evidence, method: str, *, planned: bool = False, together: Together = "mixture"
+    evidence: Evidence, method: str, *, planned: bool = False, together: Together = "gibbs"
 ) -> ProgressiveSample:
     """Return the record of rows that were evaluated before they were trained on.
 
@@ -123,7 +123,7 @@ def progressive_record(
         The bound in words, for the message.
     planned : bool, default=False
         Whether number and sizes of the blocks must have been fixed beforehand.
-    together : {"mixture", "vote", "average"}, default="mixture"
+    together : {"gibbs", "vote", "average"}, default="gibbs"
         What ``predict`` must do with the predictors.
 
     Returns

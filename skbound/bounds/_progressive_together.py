@@ -159,4 +159,4 @@ def _check(loss: Loss) -> None:
 def _as_mixture(evidence: Evidence, method: str, together: Together) -> Evidence:
     """Return the same losses as those of a mixture, whose error the factors are applied to."""
     record = progressive_record(evidence, method, together=together)
-    return replace(evidence, certified=replace(record, together="mixture"))
+    return replace(evidence, certified=replace(record, together="gibbs"))

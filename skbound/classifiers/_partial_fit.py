@@ -58,9 +58,9 @@ def _can_partial_fit(estimator):
     except (TypeError, ValueError) as error:
         # Who asks whether there is a method must get an answer.
         raise AttributeError(str(error)) from error
-    if not isinstance(protocol, Progressive) or protocol.predictor != "mixture":
+    if not isinstance(protocol, Progressive) or protocol.predictor != "gibbs":
         raise AttributeError(
-            f"partial_fit needs protocol='progressive' with predictor='mixture', so that rows can "
+            f"partial_fit needs protocol='progressive' with predictor='gibbs', so that rows can "
             f"be certified and trained on in turn, got protocol={estimator.protocol!r}. Use "
             f"set_params(protocol='progressive'), or fit with all rows."
         )

@@ -13,7 +13,7 @@ from skbound.evidence._sample import Sample, frozen_array
 __all__ = ["ProgressiveSample", "Together"]
 
 # How several predictors become one: each row goes to one of them, or all of them answer.
-Together = Literal["mixture", "vote", "average"]
+Together = Literal["gibbs", "vote", "average"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,7 @@ class ProgressiveSample:
     guess : Sample or None, default=None
         Losses on other rows, recorded before any row of `sample` was evaluated. Whatever a bound
         must fix beforehand is computed from them.
-    together : {"mixture", "vote", "average"}, default="mixture"
+    together : {"gibbs", "vote", "average"}, default="gibbs"
         What ``predict`` does with the predictors: each row goes to one of them, drawn in
         proportion to the sizes of their blocks, or with these weights they vote, or their
         probabilities are averaged.
@@ -48,7 +48,7 @@ class ProgressiveSample:
     sample: Sample
     blocks: NDArray[np.intp]
     guess: Sample | None = None
-    together: Together = "mixture"
+    together: Together = "gibbs"
     planned: bool = True
 
     def __post_init__(self) -> None:
@@ -75,7 +75,7 @@ class ProgressiveSample:
     @property
     def kind(self) -> str:
         """Which bounds apply."""
-        if self.together != "mixture":
+        if self.together != "gibbs":
             return f"progressive_{self.together}"
         return "progressive" if self.planned else "progressive_stream"
 
@@ -97,7 +97,7 @@ class ProgressiveSample:
     @property
     def over(self) -> str:
         """What the bounded error is a mean over, in words."""
-        if self.together != "mixture":
+        if self.together != "gibbs":
             return ""
         return (
             f" in the mean over the key of the hash that gives each row to one of "
@@ -118,7 +118,7 @@ class ProgressiveSample:
             Start of a sentence that goes on with the name of the bound.
         """
         use = {
-            "mixture": "",
+            "gibbs": "",
             "vote": f"predict lets {self.n_blocks} predictors vote. ",
             "average": f"predict averages the probabilities of {self.n_blocks} predictors. ",
         }[self.together]

@@ -21,6 +21,7 @@ from skbound.protocols._learner import (
     WarmLearner,
     WeightLearner,
     require,
+    require_warm,
 )
 from skbound.protocols._mixture import HashChoice
 from skbound.protocols._pac_bayes import PACBayes
@@ -50,6 +51,7 @@ __all__ = [
     "WarmLearner",
     "WeightLearner",
     "require",
+    "require_warm",
     "resolve_protocol",
 ]
 

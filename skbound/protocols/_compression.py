@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from itertools import islice
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import CompressedSample, Evidence, Sample
-from skbound.protocols._holdout import _IID, _OUTSIDE
-from skbound.protocols._learner import FittedModel, Learner
+from skbound.protocols._all_rows import on_all_rows, too_few_rows
+from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._fractions import check_fraction, n_of_fraction
+from skbound.protocols._learner import FittedModel, Learner, require_warm
 from skbound.protocols._picking import PickingPath, best_step, last_step
 
 __all__ = ["PickToLearn"]
 
-_MIN_ROWS = 100
 _PRIOR = 0.5
 # Smallest group, as a share of the rows that can be picked, and its growth with those picked.
 _SMALLEST_GROUP = 0.01
@@ -99,6 +99,7 @@ class PickToLearn(BaseEstimator):
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         record = CompressedSample(Sample(numbers, losses, losses), numbers[:10] + 100)
         return Evidence(protocol="compression", n_fit=250, majority_share=0.5, certified=record)
@@ -119,25 +120,11 @@ class PickToLearn(BaseEstimator):
         Raises
         ------
         ValueError
-            If `prior_fraction` is out of range or leaves a part without rows.
+            If a parameter is out of range or leaves a part without rows.
         """
-        fraction = self.prior_fraction
-        if isinstance(fraction, str) and fraction == "auto":
-            if n_samples < _MIN_ROWS:
-                return n_samples
-            fraction = _PRIOR
-        if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-            raise ValueError(
-                f"prior_fraction must be 'auto' or in (0, 1), got {self.prior_fraction!r}. A "
-                f"first predictor needs some rows; take 0.05 for few."
-            )
-        n_prior = round(n_samples * float(fraction))
-        if not 0 < n_prior < n_samples:
-            raise ValueError(
-                f"prior_fraction={self.prior_fraction} of {n_samples} rows must leave at least "
-                f"one row in either part, got {n_prior} rows in the first."
-            )
-        return n_prior
+        self._check()
+        n_prior = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=_PRIOR)
+        return n_prior or n_samples
 
     def group(self, n_picked: int, n_rows: int) -> int:
         """Return how many rows are moved next, if so many are predicted wrongly.
@@ -153,23 +140,10 @@ class PickToLearn(BaseEstimator):
         -------
         int
             Zero where `max_size` is reached.
-
-        Raises
-        ------
-        ValueError
-            If `group_size` or `max_size` is out of range.
         """
-        if self.max_size is not None and not _is_count(self.max_size):
-            raise ValueError(
-                f"max_size must be None or an integer of at least 1, got {self.max_size!r}."
-            )
         size = self.group_size
-        if isinstance(size, str) and size == "auto":
+        if isinstance(size, str):
             size = max(1, round(n_rows * _SMALLEST_GROUP), round(n_picked * _GROWTH))
-        elif not _is_count(size):
-            raise ValueError(
-                f"group_size must be 'auto' or an integer of at least 1, got {size!r}."
-            )
         limit = n_rows if self.max_size is None else min(self.max_size, n_rows)
         return min(int(size), limit - n_picked)
 
@@ -212,58 +186,55 @@ class PickToLearn(BaseEstimator):
         ------
         ValueError
             If a parameter is out of range, before anything is trained.
+        TypeError
+            If `warm_start` is set and the classifier cannot go on from an earlier fit.
         """
         n_prior = self.n_prior(learner.n_samples)
-        n_rows = learner.n_samples - n_prior
-        n_stops = self.n_stops(max(1, n_rows)) if self.errors_left else 1
-        self.group(0, max(1, n_rows))
-        if self.warm_start and not hasattr(learner, "parameters"):
-            raise ValueError(
-                "warm_start=True needs a classifier that can go on from an earlier fit, as "
-                "TransformerClassifier can; this one cannot. Use warm_start=False."
-            )
+        if self.warm_start:
+            require_warm(learner, "PickToLearn(warm_start=True)")
+        if n_prior == learner.n_samples:
+            return too_few_rows(learner, "compression", "leave some out", "prior_fraction=0.5")
+        n_stops = self.n_stops(learner.n_samples - n_prior) if self.errors_left else 1
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
         prior, rest = order[:n_prior], order[n_prior:]
-        if not len(rest):
-            return self._nothing(learner, learner.fit(prior), _TOO_FEW.format(len(prior)), prior)
         path = PickingPath(learner, prior, rest, warm=self.warm_start)
         steps = path.steps(self.group)
         found = best_step(islice(steps, n_stops)) if self.errors_left else last_step(steps)
         if found is None:
             reason = "every row was moved to the training rows, so none is left to certify on."
-            return self._nothing(learner, learner.fit(order), reason, prior)
+            return on_all_rows(learner, "compression", reason)
         evidence = Evidence(
             protocol="compression",
             n_fit=found.fit.n_fit,
             n_validation=found.fit.n_validation,
             majority_share=learner.majority_share(prior),
             certified=found.record(n_stops),
-            assumptions=(_IID, _PICKED, _DETERMINISTIC, *learner.assumptions, _OUTSIDE),
+            assumptions=(IID, _PICKED, _DETERMINISTIC, *learner.assumptions, OUTSIDE),
         )
         return found.fit, evidence
 
-    def _nothing(
-        self, learner: Learner, fit: FittedModel, reason: str, prior: NDArray[np.intp]
-    ) -> tuple[FittedModel, Evidence]:
-        return fit, Evidence(
-            protocol="compression",
-            n_fit=fit.n_fit,
-            n_validation=fit.n_validation,
-            majority_share=learner.majority_share(prior),
-            reason=reason,
-        )
+    def _check(self) -> None:
+        check_fraction("prior_fraction", self.prior_fraction)
+        size = self.group_size
+        if not (isinstance(size, str) and size == "auto") and not _is_count(size):
+            raise ValueError(
+                f"group_size must be 'auto' or an integer of at least 1, got {size!r}."
+            )
+        if self.max_size is not None and not _is_count(self.max_size):
+            raise ValueError(
+                f"max_size must be None or an integer of at least 1, got {self.max_size!r}."
+            )
+        for name in ("errors_left", "warm_start"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
 
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
-_TOO_FEW = (
-    "{} rows are too few to leave some out, so all were trained on (at least 100, or an explicit "
-    "PickToLearn(prior_fraction=...))."
-)
 _PICKED = (
     "The rows were put into random order by seed and number of rows alone; the first part is not "
     "certified on, and the certified rows were used for nothing but to decide which rows are "

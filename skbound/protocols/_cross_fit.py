@@ -12,18 +12,20 @@ from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, FoldPredictor, FoldSample, Sample
-from skbound.protocols._holdout import _IID, _OUTSIDE
+from skbound.protocols._all_rows import too_few_rows
+from skbound.protocols._assumptions import DISTINCT, GIBBS, IID, OUTSIDE
+from skbound.protocols._fractions import MIN_ROWS
+from skbound.protocols._in_turn import joined
 from skbound.protocols._learner import FittedModel, Learner, require
 from skbound.protocols._mixture import HashChoice, check_distinct
 
 __all__ = ["CrossFit"]
 
-_MIN_ROWS = 100
 _N_FOLDS = 5
 # The share of different rows in a bootstrap sample, 1 - 1/e.
 _BAG = 0.632
 _SCHEMES = "folds", "bags"
-_METHODS = {"vote": "ensemble", "average": "ensemble", "gibbs": "mixture"}
+_NEEDS = {"vote": ["ensemble"], "average": ["ensemble"], "gibbs": ["mixture", "inputs"]}
 
 
 class CrossFit(BaseEstimator):
@@ -111,7 +113,7 @@ class CrossFit(BaseEstimator):
         self._check()
         n_folds = self.n_folds
         if isinstance(n_folds, str):
-            if n_samples < _MIN_ROWS:
+            if n_samples < MIN_ROWS:
                 return []
             n_folds = _N_FOLDS
         if n_folds > n_samples:
@@ -156,11 +158,18 @@ class CrossFit(BaseEstimator):
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         parts = self.parts(learner.n_samples, seed)
+        require(
+            learner,
+            _NEEDS[self.predictor],
+            f"CrossFit(predictor={self.predictor!r})",
+            "that can answer together with others",
+            "Use protocol='holdout', which asks for a single predictor.",
+        )
         if not parts:
-            return self._all_rows(learner)
-        require(learner, [_METHODS[self.predictor]], "cross_fit")
+            return too_few_rows(learner, "cross_fit", "divide into folds", "n_folds=5")
         if self.predictor == "gibbs":
-            check_distinct(learner.inputs(np.arange(learner.n_samples)), _NEEDS_HASH)
+            rows = learner.inputs(np.arange(learner.n_samples))
+            check_distinct(rows, "CrossFit(predictor='gibbs')")
         seeds = np.random.default_rng([seed, 1]).integers(2**31, size=len(parts))
         fits, samples = [], []
         for (fit_rows, unseen), own_seed in zip(parts, seeds.tolist(), strict=True):
@@ -172,13 +181,13 @@ class CrossFit(BaseEstimator):
             n_fit=last.n_fit,
             n_validation=last.n_validation,
             majority_share=learner.majority_share(np.arange(learner.n_samples)),
-            certified=_joined(samples, self.predictor),
+            certified=self._record(samples),
             assumptions=(
-                _IID,
+                IID,
                 _ASSUMED[self.scheme],
                 *_PREDICTS[self.predictor],
                 *learner.assumptions,
-                _OUTSIDE,
+                OUTSIDE,
             ),
         )
         key = np.random.default_rng([seed, 2]).bytes(32)
@@ -196,6 +205,11 @@ class CrossFit(BaseEstimator):
                 "without. Use predictor='vote'."
             )
         return sample
+
+    def _record(self, samples: list[Sample]) -> FoldSample:
+        """Put the losses of all predictors into one record."""
+        members = np.repeat(np.arange(len(samples)), [sample.n_samples for sample in samples])
+        return FoldSample(joined(samples), members, self.predictor)
 
     def _together(self, learner: Any, fits: Sequence[FittedModel], key: bytes) -> Any:
         """Return the predictor that the certificate is about."""
@@ -218,35 +232,7 @@ class CrossFit(BaseEstimator):
                 f"single predictor use protocol='holdout', whose bound is exact."
             )
 
-    def _all_rows(self, learner: Learner) -> tuple[FittedModel, Evidence]:
-        rows = np.arange(learner.n_samples)
-        fit = learner.fit(rows)
-        evidence = Evidence(
-            protocol="cross_fit",
-            n_fit=fit.n_fit,
-            n_validation=fit.n_validation,
-            majority_share=learner.majority_share(rows),
-            reason=(
-                f"{learner.n_samples} rows are too few to divide into folds, so one predictor was "
-                f"trained on all (at least {_MIN_ROWS}, or an explicit CrossFit(n_folds=...))."
-            ),
-        )
-        return fit, evidence
 
-
-def _joined(samples: list[Sample], predictor: FoldPredictor) -> FoldSample:
-    """Put the losses of all predictors into one record."""
-    briers = [sample.brier for sample in samples if sample.brier is not None]
-    joined = Sample(
-        np.concatenate([sample.rows for sample in samples]),
-        np.concatenate([sample.zero_one for sample in samples]),
-        np.concatenate(briers) if len(briers) == len(samples) else None,
-    )
-    sizes = [sample.n_samples for sample in samples]
-    return FoldSample(joined, np.repeat(np.arange(len(samples)), sizes), predictor)
-
-
-_NEEDS_HASH = "CrossFit(predictor='gibbs')"
 _ASSUMED = {
     "folds": (
         "The rows were divided into folds by seed and number of rows alone; each predictor was "
@@ -262,10 +248,5 @@ _ASSUMED = {
 _PREDICTS = {
     "vote": ("predict counts the votes of all predictors, each of the same weight.",),
     "average": ("predict averages the probabilities of all predictors, each of the same weight.",),
-    "gibbs": (
-        "predict gives each row to one of the predictors by a keyed hash of the row; the bound is "
-        "on the mean error over the key, which was drawn at random, independently of the rows.",
-        "No single value of a row is so frequent that the error depends on the key: few rows "
-        "are equal, which tells that of others only roughly.",
-    ),
+    "gibbs": (GIBBS, DISTINCT),
 }

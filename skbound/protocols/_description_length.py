@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import fsum
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -14,14 +14,15 @@ from sklearn.base import BaseEstimator
 from skbound._random_state import draw_seed
 from skbound.bounds import OccamBound
 from skbound.evidence import CodedSample, Evidence, Sample
-from skbound.protocols._holdout import _IID, _OUTSIDE
+from skbound.protocols._all_rows import too_few_rows
+from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._learner import FittedModel, SubspaceLearner, require
 from skbound.protocols._subspace import CoordinateCode
 from skbound.protocols._written_nets import written_nets
 
 __all__ = ["DescriptionLength"]
 
-_MIN_ROWS = 100
 # By how much a coordinate of 1 moves a weight, which sets the pace: random weights have far to go.
 _SCALES = {"trained": 5.0, "initial": 15.0}
 _PRIOR_FRACTIONS = {"trained": 0.7, "initial": 0.1}
@@ -96,6 +97,7 @@ class DescriptionLength(BaseEstimator):
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         coded = CodedSample(Sample(numbers, losses, losses), code="01")
         return Evidence(
@@ -122,10 +124,7 @@ class DescriptionLength(BaseEstimator):
         ValueError
             If a parameter is out of range, or there are fewer weights than coordinates.
         """
-        if self.center not in _SCALES:
-            raise ValueError(f"center must be one of {list(_SCALES)}, got {self.center!r}.")
-        if self.codebook not in ("uniform", "k-means"):
-            raise ValueError(f"codebook must be 'uniform' or 'k-means', got {self.codebook!r}.")
+        self._check()
         usual: tuple[int, ...] = (0, 8, 32)
         if self.center == "initial":
             usual = tuple(max(1, min(n_samples // k, n_weights // 4)) for k in (32, 16, 8))
@@ -140,6 +139,15 @@ class DescriptionLength(BaseEstimator):
         # Levels make no difference where there is no coordinate.
         pairs = [(d, levels) for d in dimensions for levels in (n_levels if d else [1])]
         return [CoordinateCode(d, levels, self.codebook) for d, levels in pairs]
+
+    def _check(self) -> None:
+        check_fraction("prior_fraction", self.prior_fraction)
+        if self.center not in _SCALES:
+            raise ValueError(f"center must be one of {list(_SCALES)}, got {self.center!r}.")
+        if self.codebook not in ("uniform", "k-means"):
+            raise ValueError(f"codebook must be 'uniform' or 'k-means', got {self.codebook!r}.")
+        _integers("dimension", self.dimension, (0,), smallest=0)
+        _integers("n_levels", self.n_levels, (2,), smallest=2)
 
     def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Split the rows at random.
@@ -159,25 +167,13 @@ class DescriptionLength(BaseEstimator):
         Raises
         ------
         ValueError
-            If `prior_fraction` is out of range or leaves a part without a row.
+            If a parameter is out of range or leaves a part without a row.
         """
-        fraction = self.prior_fraction
-        if isinstance(fraction, str) and fraction == "auto":
-            if n_samples < _MIN_ROWS:
-                return np.arange(n_samples), np.arange(0)
-            fraction = _PRIOR_FRACTIONS[self.center]
-        if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
-            raise ValueError(
-                f"prior_fraction must be 'auto' or in (0, 1), got {self.prior_fraction!r}. It "
-                f"cannot be 0, as the scaling of the rows must not depend on certified rows: use "
-                f"center='initial' with a small prior_fraction."
-            )
-        n_prior = round(n_samples * fraction)
-        if not 0 < n_prior < n_samples:
-            raise ValueError(
-                f"prior_fraction={fraction} of {n_samples} rows must leave at least one row for "
-                f"each part, got a prior part of {n_prior} rows."
-            )
+        self._check()
+        auto = _PRIOR_FRACTIONS[self.center]
+        n_prior = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=auto)
+        if not n_prior:
+            return np.arange(n_samples), np.arange(0)
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(n_samples)
@@ -203,15 +199,21 @@ class DescriptionLength(BaseEstimator):
         Raises
         ------
         TypeError
-            If the classifier has no weights.
+            If the classifier's weights cannot be trained in a subspace and replaced.
         ValueError
             If a parameter is out of range, or there are fewer weights than coordinates.
         """
-        require(learner, ["fit_coordinates", "parameters", "with_parameters"], "description_length")
-        self.options(learner.n_samples, 0)
         prior_rows, certified_rows = self.split(learner.n_samples, seed)
+        require(
+            learner,
+            ["fit_coordinates", "parameters", "with_parameters"],
+            "protocol='description_length'",
+            "whose weights can be trained in a subspace and replaced",
+            "Use protocol='holdout', which takes any classifier.",
+        )
         if not len(certified_rows):
-            return self._all_rows(learner)
+            purpose = "certify some"
+            return too_few_rows(learner, "description_length", purpose, "prior_fraction=0.5")
         center = learner.fit(prior_rows, effort=0.0)
         codes = self.options(learner.n_samples, len(learner.parameters(center)))
         if self.center == "trained":
@@ -226,7 +228,7 @@ class DescriptionLength(BaseEstimator):
                 n_validation=fit.n_validation,
                 majority_share=learner.majority_share(prior_rows),
                 certified=CodedSample(sample, bits, len(codes), option),
-                assumptions=(_IID, _PRIOR[self.center], _CODE, *learner.assumptions, _OUTSIDE),
+                assumptions=(IID, _PRIOR[self.center], _CODE, *learner.assumptions, OUTSIDE),
             )
             # Any rule is valid, because all options are paid for.
             value = fsum(OccamBound().terms(evidence, _USUAL_DELTA).values())
@@ -234,21 +236,6 @@ class DescriptionLength(BaseEstimator):
                 best = value, fit, evidence
         assert best is not None
         return best[1:]
-
-    def _all_rows(self, learner: SubspaceLearner) -> tuple[FittedModel, Evidence]:
-        rows = np.arange(learner.n_samples)
-        fit = learner.fit(rows)
-        evidence = Evidence(
-            protocol="description_length",
-            n_fit=fit.n_fit,
-            n_validation=fit.n_validation,
-            majority_share=learner.majority_share(rows),
-            reason=(
-                f"{learner.n_samples} rows are too few to certify some, so all were trained on "
-                f"(at least {_MIN_ROWS}, or an explicit DescriptionLength(prior_fraction=...))."
-            ),
-        )
-        return fit, evidence
 
 
 def _integers(name: str, value: Any, usual: tuple[int, ...], *, smallest: int) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence import DrawnPredictor
+from skbound.protocols._assumptions import DISTINCT
 
 __all__ = ["Parts", "drawn_assumptions", "n_guess"]
 
@@ -101,7 +102,8 @@ def drawn_assumptions(
     """
     tried = ", ".join(f"{s:g}" for s in sigmas)
     draw = _DRAW.format(sigma=sigma, sigmas=tried)
-    return _PRIOR_ROWS, draw, _WHAT[predictor].format(n=n_draws)
+    distinct = (DISTINCT,) if predictor == "gibbs" else ()
+    return _PRIOR_ROWS, draw, _WHAT[predictor].format(n=n_draws), *distinct
 
 
 _PRIOR_ROWS = (
@@ -121,9 +123,7 @@ _WHAT = {
     "gibbs": (
         "predict gives each row to one of {n} nets, drawn once from the posterior, by a keyed hash "
         "of the row; the bound is on the mean error over the key, which was drawn at random, and "
-        "its level is over rows and draws. No single value of a row is so frequent that the error "
-        "depends on the key: few of the prior's rows are equal, which tells that of others only "
-        "roughly."
+        "its level is over rows and draws."
     ),
     "vote": (
         "predict counts the labels of {n} nets, drawn once from the posterior: the bound is twice "

@@ -12,16 +12,17 @@ from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, LinearHeadSample, Sample
+from skbound.protocols._all_rows import on_all_rows, too_few_rows
+from skbound.protocols._assumptions import IID, OUTSIDE
 from skbound.protocols._feature_map import FeatureMap, principal_map
-from skbound.protocols._holdout import _IID, _OUTSIDE
+from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._learner import FeatureLearner, FittedModel, require
 from skbound.protocols._logistic import fit_logistic
 
 __all__ = ["FrozenFeatures"]
 
-_MIN_ROWS = 100
 _PRIOR = 0.5
-_NEEDED = "features", "with_head", "training_weights", "labels"
+_NEEDED = "features", "with_head", "training_weights", "labels", "n_classes"
 
 
 class FrozenFeatures(BaseEstimator):
@@ -73,6 +74,7 @@ class FrozenFeatures(BaseEstimator):
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        self._check()
         losses = np.zeros(100)
         head = LinearHeadSample(
             sample=Sample(np.arange(100), losses, losses),
@@ -106,24 +108,11 @@ class FrozenFeatures(BaseEstimator):
             If a parameter is out of range or leaves a part without a row.
         """
         self._check()
-        share = self.prior_fraction
-        if isinstance(share, str) and share == "auto":
-            if n_samples < _MIN_ROWS:
-                return n_samples
-            share = _PRIOR
-        if not isinstance(share, Real) or not 0.0 < share < 1.0:
-            raise ValueError(
-                f"prior_fraction must be 'auto' or in (0, 1), got {self.prior_fraction!r}."
-            )
-        n_prior = round(n_samples * share)
-        if not 0 < n_prior < n_samples:
-            raise ValueError(
-                f"prior_fraction={share} of {n_samples} rows must leave at least one row to train "
-                f"the features on and one for the head, got {n_prior} for the features."
-            )
-        return n_prior
+        n_prior = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=_PRIOR)
+        return n_prior or n_samples
 
     def _check(self) -> None:
+        check_fraction("prior_fraction", self.prior_fraction)
         n, lam = self.n_directions, self.regularization
         automatic = isinstance(n, str) and n == "auto"
         if not automatic and (not isinstance(n, Integral) or n < 1):
@@ -144,7 +133,7 @@ class FrozenFeatures(BaseEstimator):
         Returns
         -------
         prior_rows, certified_rows : ndarray of int
-            Sorted positions; together all rows.
+            Sorted positions; together all rows. No certified rows if there are too few.
         """
         n_prior = self.n_prior(n_samples)
         if self.random_state is not None:
@@ -172,21 +161,25 @@ class FrozenFeatures(BaseEstimator):
         Raises
         ------
         TypeError
-            If the learner has no features.
+            If the last linear map of the classifier cannot be replaced.
+        ValueError
+            If a parameter is out of range, before anything is trained.
         """
-        require(learner, _NEEDED, "frozen_features")
         prior_rows, certified_rows = self.split(learner.n_samples, seed)
+        require(
+            learner,
+            _NEEDED,
+            "protocol='frozen_features'",
+            "whose last linear map can be replaced",
+            "Use protocol='holdout', which takes any classifier.",
+        )
+        if not len(certified_rows):
+            purpose = "train a head on some of them"
+            return too_few_rows(learner, "frozen_features", purpose, "prior_fraction=0.5")
+        if learner.n_classes < 2:
+            reason = "there is a single class, so no head was trained."
+            return on_all_rows(learner, "frozen_features", reason)
         fit = learner.fit(prior_rows)
-        share = learner.majority_share(prior_rows)
-        reason = _why_nothing(learner, certified_rows)
-        if reason:
-            return fit, Evidence(
-                protocol="frozen_features",
-                n_fit=fit.n_fit,
-                n_validation=fit.n_validation,
-                majority_share=share,
-                reason=reason,
-            )
         n_directions = self.n_directions
         if isinstance(n_directions, str):
             n_directions = learner.n_classes - 1
@@ -196,24 +189,11 @@ class FrozenFeatures(BaseEstimator):
             protocol="frozen_features",
             n_fit=fit.n_fit,
             n_validation=fit.n_validation,
-            majority_share=share,
+            majority_share=learner.majority_share(prior_rows),
             certified=head,
-            assumptions=(_IID, _SPLIT, _HEAD, *learner.assumptions, _OUTSIDE),
+            assumptions=(IID, _SPLIT, _HEAD, *learner.assumptions, OUTSIDE),
         )
         return fit, evidence
-
-
-def _why_nothing(learner: FeatureLearner, certified_rows: NDArray[np.intp]) -> str:
-    """Say why nothing can be certified, if so."""
-    if not len(certified_rows):
-        return (
-            f"{learner.n_samples} rows are too few to train a head on some of them, so all were "
-            f"trained on (take at least {_MIN_ROWS}, or say "
-            f"set_params(protocol__prior_fraction=0.5))."
-        )
-    if learner.n_classes < 2:
-        return "there is a single class, so no head was trained."
-    return ""
 
 
 def _with_new_head(

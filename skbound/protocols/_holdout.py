@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from numbers import Integral, Real
+from functools import partial
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -13,11 +14,13 @@ from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, Sample
+from skbound.protocols._all_rows import too_few_rows
+from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._learner import FittedModel, Learner, require
 
 __all__ = ["Holdout"]
 
-_MIN_ROWS = 100
 _MAX_CERTIFIED = 10_000
 _SHARE, _SHARE_OF_ENSEMBLE = 0.2, 0.4
 
@@ -63,6 +66,7 @@ class Holdout(BaseEstimator):
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         sample = Sample(numbers, losses, losses)
         return Evidence(protocol="holdout", n_fit=400, majority_share=0.5, certified=sample)
@@ -83,24 +87,17 @@ class Holdout(BaseEstimator):
         Raises
         ------
         ValueError
-            If `fraction` leaves no row to train on or none to certify.
+            If a parameter is out of range or leaves a part without a row.
         """
-        if isinstance(self.fraction, str):
-            if self.fraction != "auto":
-                raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
-            if n_samples < _MIN_ROWS:
-                return 0
-            share = _SHARE if self.n_members == 1 else _SHARE_OF_ENSEMBLE
-            return min(round(n_samples * share), _MAX_CERTIFIED)
-        if not isinstance(self.fraction, Real) or not 0.0 < self.fraction < 1.0:
-            raise ValueError(f"fraction must be 'auto' or in (0, 1), got {self.fraction!r}.")
-        n_certified = round(n_samples * self.fraction)
-        if not 0 < n_certified < n_samples:
-            raise ValueError(
-                f"fraction={self.fraction} of {n_samples} rows must leave at least one row to "
-                f"train on and one to certify, got {n_certified} certified rows."
-            )
-        return n_certified
+        self._check()
+        auto = _SHARE if self.n_members == 1 else _SHARE_OF_ENSEMBLE
+        n_certified = n_of_fraction("fraction", self.fraction, n_samples, auto=auto)
+        return min(n_certified, _MAX_CERTIFIED) if self.fraction == "auto" else n_certified
+
+    def _check(self) -> None:
+        check_fraction("fraction", self.fraction)
+        if not isinstance(self.n_members, Integral) or self.n_members < 1:
+            raise ValueError(f"n_members must be an integer of at least 1, got {self.n_members!r}.")
 
     def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Split the rows at random.
@@ -115,7 +112,7 @@ class Holdout(BaseEstimator):
         Returns
         -------
         fit_rows, certified_rows : ndarray of int
-            Sorted positions; together all rows.
+            Sorted positions; together all rows. No certified rows if there are too few.
         """
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
@@ -139,39 +136,43 @@ class Holdout(BaseEstimator):
             The predictor; nothing is trained after its certified rows were read.
         evidence : Evidence
             With the losses on the certified rows.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, before anything is trained.
+        TypeError
+            If there are several members and the classifier cannot answer together with others.
         """
-        if not isinstance(self.n_members, Integral) or self.n_members < 1:
-            raise ValueError(f"n_members must be an integer of at least 1, got {self.n_members!r}.")
         fit_rows, certified_rows = self.split(learner.n_samples, seed)
-        fit = self._train(learner, fit_rows, seed)
-        assumptions: tuple[str, ...] = ()
-        certified, reason = None, ""
-        if len(certified_rows):
-            certified = learner.losses(fit, certified_rows)
-            together = (_TOGETHER.format(self.n_members),) if self.n_members > 1 else ()
-            assumptions = (_IID, _SPLIT, *together, *learner.assumptions, _OUTSIDE)
-        else:
-            reason = (
-                f"{learner.n_samples} rows are too few to set some aside, so all were trained on "
-                f"(take at least {_MIN_ROWS}, or say set_params(protocol__fraction=0.5))."
+        if self.n_members > 1:
+            require(
+                learner,
+                ["ensemble", "ensemble_rule"],
+                f"Holdout(n_members={self.n_members})",
+                "that can answer together with others",
+                "Use n_members=1.",
             )
+        train = partial(self._train, learner, seed)
+        if not len(certified_rows):
+            return too_few_rows(learner, "holdout", "set some aside", "fraction=0.5", train)
+        fit = train(fit_rows)
+        together = (_TOGETHER.format(self.n_members),) if self.n_members > 1 else ()
         evidence = Evidence(
             protocol="holdout",
             n_fit=fit.n_fit,
             n_validation=fit.n_validation,
             majority_share=learner.majority_share(fit_rows),
-            certified=certified,
-            assumptions=assumptions,
-            reason=reason,
+            certified=learner.losses(fit, certified_rows),
+            assumptions=(IID, _SPLIT, *together, *learner.assumptions, OUTSIDE),
         )
         return fit, evidence
 
-    def _train(self, learner: Any, rows: NDArray[np.intp], seed: int) -> FittedModel:
+    def _train(self, learner: Any, seed: int, rows: NDArray[np.intp]) -> FittedModel:
         """Train one predictor, or several that answer together."""
         if self.n_members == 1:
             only: FittedModel = learner.fit(rows)
             return only
-        require(learner, ["ensemble"], "holdout with several members")
         seeds = np.random.default_rng([seed, 3]).integers(2**31 - 1, size=self.n_members)
         fits = Parallel(n_jobs=self.n_jobs)(delayed(learner.fit)(rows, seed=int(s)) for s in seeds)
         model = learner.ensemble(fits, [1.0 / len(fits)] * len(fits), learner.ensemble_rule(fits))
@@ -179,8 +180,6 @@ class Holdout(BaseEstimator):
         return replace(last, model=model)
 
 
-_IID = "The rows are an i.i.d. sample of the distribution that predict will meet."
-_OUTSIDE = "Whatever was done to the rows before fit is taken as given and not certified."
 _TOGETHER = (
     "What is certified is the joint answer of {} predictors, all trained before the certified rows "
     "were read."

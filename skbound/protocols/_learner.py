@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import Parameter, signature
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = [
     "WarmLearner",
     "WeightLearner",
     "require",
+    "require_warm",
 ]
 
 Rows = NDArray[np.intp]
@@ -152,6 +154,7 @@ class FeatureLearner(Learner, Protocol):
         self, fit: FittedModel, feature_map: FeatureMap, weights: NDArray[np.float64]
     ) -> FittedModel:
         """Return the predictor whose logits are ``feature_map(features) @ weights.T``."""
+        ...
 
 
 class SubspaceLearner(WeightLearner, Protocol):
@@ -178,7 +181,7 @@ class SubspaceLearner(WeightLearner, Protocol):
 class CurveLearner(Learner, Protocol):
     """A learner that scores probabilities by their logarithm."""
 
-    classes: NDArray[Any]
+    n_classes: int
 
     def log_losses(self, fit: FittedModel, rows: Rows) -> NDArray[np.float64] | None:
         """Return minus the logarithm of the predicted probability of each row's label, in nats.
@@ -200,27 +203,54 @@ class MixtureLearner(Learner, Protocol):
         ...
 
 
-def require(learner: Any, methods: Sequence[str], protocol: str) -> None:
+def require(learner: Any, names: Sequence[str], who: str, ability: str, instead: str) -> None:
     """Refuse a learner that cannot do what a protocol needs, before anything is trained.
 
     Parameters
     ----------
     learner : object
         Data and classifier.
-    methods : sequence of str
-        Names of the methods that the protocol calls.
-    protocol : str
-        Name of the protocol, for the message.
+    names : sequence of str
+        Methods and attributes that the protocol uses, besides those of `Learner`.
+    who : str
+        What needs them, for the message: the protocol with the parameter that decides it.
+    ability : str
+        What a classifier with them can do, in words that go on from "a classifier".
+    instead : str
+        The remedy: a sentence that is true for this protocol.
 
     Raises
     ------
     TypeError
-        If a method is missing.
+        If one of them is missing.
     """
-    missing = [name for name in methods if not hasattr(learner, name)]
+    missing = [name for name in names if not hasattr(learner, name)]
     if missing:
         raise TypeError(
-            f"protocol={protocol!r} needs a classifier that reveals {' and '.join(missing)}, as "
-            f"TransformerClassifier does; this one does not. Use protocol='holdout', "
-            f"'progressive', 'cross_fit' or 'compression', which ask for predictions only."
+            f"{who} needs a classifier {ability}, such as TransformerClassifier; the learner of "
+            f"this one lacks {' and '.join(missing)}. {instead}"
+        )
+
+
+def require_warm(learner: Any, who: str) -> None:
+    """Refuse a learner whose ``fit`` cannot go on from an earlier one, as in `WarmLearner`.
+
+    Parameters
+    ----------
+    learner : object
+        Data and classifier.
+    who : str
+        The protocol that was given ``warm_start=True``, for the message.
+
+    Raises
+    ------
+    TypeError
+        If ``fit`` does not take ``start`` and ``effort``.
+    """
+    taken = signature(learner.fit).parameters
+    anything = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in taken.values())
+    if not anything and not {"start", "effort"} <= set(taken):
+        raise TypeError(
+            f"{who} needs a classifier that can go on from an earlier fit, such as "
+            f"TransformerClassifier. Use warm_start=False."
         )

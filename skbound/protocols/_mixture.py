@@ -18,19 +18,21 @@ __all__ = ["HashChoice", "canonical_rows", "check_distinct"]
 _PAIRS_PER_ROW = 0.03
 _MOST_PAIRS_ANYWAY = 3
 _FEWEST_ROWS = 30
-_PROGRESSIVE = "protocol='progressive'"
 _PREDICT = "predict of several predictors that share the rows"
+_INSTEAD = "Use protocol='holdout' or predictor='vote'"
 
 
-def canonical_rows(X: Any, protocol: str = _PROGRESSIVE) -> NDArray[np.float32]:
+def canonical_rows(X: Any, who: str = _PREDICT, instead: str = _INSTEAD) -> NDArray[np.float32]:
     """Return rows of numbers in the one form in which they are compared and hashed.
 
     Parameters
     ----------
     X : array-like of numbers of shape (n_samples, ...)
         Rows as a classifier gets them.
-    protocol : str, default="protocol='progressive'"
-        Who asks, for the message.
+    who : str, default="predict of several predictors that share the rows"
+        What hashes the rows, for the message.
+    instead : str, default="Use protocol='holdout' or predictor='vote'"
+        What does without a hash, for the message.
 
     Returns
     -------
@@ -46,9 +48,9 @@ def canonical_rows(X: Any, protocol: str = _PROGRESSIVE) -> NDArray[np.float32]:
     array = np.asarray(X)
     if array.dtype.kind not in "fiub" or array.ndim < 2:
         raise ValueError(
-            f"{protocol} needs rows of numbers, in an array, a DataFrame or a tensor, because "
+            f"{who} needs rows of numbers, in an array, a DataFrame or a tensor, because "
             f"predict hashes them; got {type(X).__name__} with dtype {array.dtype}. "
-            f"Use protocol='holdout', or encode the rows as numbers before fit."
+            f"{instead}, or encode the rows as numbers before fit."
         )
     with np.errstate(over="ignore"):
         rows = array.reshape(len(array), prod(array.shape[1:])).astype(np.float64).astype("<f4")
@@ -57,7 +59,9 @@ def canonical_rows(X: Any, protocol: str = _PROGRESSIVE) -> NDArray[np.float32]:
     return np.ascontiguousarray(rows)
 
 
-def check_distinct(X: Any, protocol: str = _PROGRESSIVE, *, at_least: int = _FEWEST_ROWS) -> None:
+def check_distinct(
+    X: Any, who: str, instead: str = _INSTEAD, *, at_least: int = _FEWEST_ROWS
+) -> None:
     """Refuse rows that repeat too often for a choice by hash.
 
     A row value that is frequent gets one predictor for good, so the error would depend on the key.
@@ -66,8 +70,10 @@ def check_distinct(X: Any, protocol: str = _PROGRESSIVE, *, at_least: int = _FEW
     ----------
     X : array-like of numbers of shape (n_samples, ...)
         Training-side rows, or all rows where all are trained on.
-    protocol : str, default="protocol='progressive'"
-        Who asks, for the message.
+    who : str
+        What hashes the rows, for the message.
+    instead : str, default="Use protocol='holdout' or predictor='vote'"
+        What does without a hash, for the message.
     at_least : int, default=30
         Fewest rows from which something can be told.
 
@@ -77,12 +83,12 @@ def check_distinct(X: Any, protocol: str = _PROGRESSIVE, *, at_least: int = _FEW
         If there are fewer than `at_least` rows, or more than 3 pairs of equal rows and more than 3
         such pairs per 100 rows.
     """
-    rows = canonical_rows(X, protocol)
+    rows = canonical_rows(X, who, instead)
     if len(rows) < at_least:
         raise ValueError(
-            f"{protocol} chooses among its predictors by a hash of the row, and needs at least "
-            f"{at_least} rows in its first part to see whether rows repeat, got {len(rows)}. "
-            f"Use protocol='holdout', or a larger first part."
+            f"{who} has to see whether rows repeat, because predict chooses among its predictors "
+            f"by a hash of the row, and needs at least {at_least} rows for that, got {len(rows)}. "
+            f"{instead}, or more rows."
         )
     whole = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1]))).ravel()
     counts = np.unique(whole, return_counts=True)[1]
@@ -90,10 +96,10 @@ def check_distinct(X: Any, protocol: str = _PROGRESSIVE, *, at_least: int = _FEW
     allowed = max(_MOST_PAIRS_ANYWAY, int(_PAIRS_PER_ROW * len(rows)))
     if n_pairs > allowed:
         raise ValueError(
-            f"{protocol} needs rows that hardly repeat, because predict chooses among its "
+            f"{who} needs rows that hardly repeat, because predict chooses among its "
             f"predictors by a hash of the row: at most {allowed} pairs of the {len(rows)} rows "
             f"that it looks at may be equal, got {n_pairs}, with {len(counts)} distinct rows and "
-            f"one row {int(counts.max())} times among {len(rows)}. Use protocol='holdout'."
+            f"one row {int(counts.max())} times among {len(rows)}. {instead}."
         )
 
 
@@ -131,7 +137,7 @@ class HashChoice:
             From 0 to ``len(weights) - 1``.
         """
         total = sum(self.weights)
-        hashes = (blake2b(row, digest_size=8, key=self.key) for row in canonical_rows(X, _PREDICT))
+        hashes = (blake2b(row, digest_size=8, key=self.key) for row in canonical_rows(X))
         # The first 64 bits as a fraction of 1, times the total.
         places = [int.from_bytes(h.digest(), "big") * total >> 64 for h in hashes]
         return np.searchsorted(np.cumsum(self.weights), np.array(places, np.int64), side="right")

@@ -12,17 +12,24 @@ from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import DrawnPredictor, DrawnSample, Evidence, Sample
+from skbound.protocols._all_rows import too_few_rows
+from skbound.protocols._assumptions import IID, OUTSIDE
 from skbound.protocols._drawn import Parts, drawn_assumptions, n_guess
+from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._gaussians import Gaussian, best_posterior, draws
-from skbound.protocols._holdout import _IID, _OUTSIDE
 from skbound.protocols._learner import FittedModel, require
 from skbound.protocols._mixture import HashChoice, check_distinct
 
 __all__ = ["PACBayes"]
 
-_MIN_ROWS = 100
 _PRIOR = 0.5
-_NEEDS = ["parameters", "with_parameters", "ensemble", "mixture", "inputs"]
+# What the learner must have for each predictor, besides its weights.
+_NEEDS = {
+    "single_draw": (),
+    "gibbs": ("mixture", "inputs"),
+    "vote": ("ensemble",),
+    "average": ("ensemble",),
+}
 
 
 class PACBayes(BaseEstimator):
@@ -121,37 +128,25 @@ class PACBayes(BaseEstimator):
         Raises
         ------
         ValueError
-            If `prior_fraction` is out of range or leaves a part without a row.
+            If a parameter is out of range or leaves a part without a row.
         """
-        fraction = self.prior_fraction
-        if isinstance(fraction, str) and fraction == "auto":
-            if n_samples < _MIN_ROWS:
-                return n_samples
-            fraction = _PRIOR
-        if not isinstance(fraction, Real) or not 0.0 < fraction < 1.0:
+        self._check()
+        n_prior = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=_PRIOR)
+        if n_prior and not n_guess(n_prior):
             raise ValueError(
-                f"prior_fraction must be 'auto' or in (0, 1), got {self.prior_fraction!r}."
+                f"prior_fraction={self.prior_fraction} of {n_samples} rows must leave at least one "
+                f"row to train on and one to guess the error on, got {n_prior}. Take a larger one."
             )
-        n_prior = round(n_samples * fraction)
-        if not 0 < n_guess(n_prior) < n_prior:
-            raise ValueError(
-                f"prior_fraction={fraction} of {n_samples} rows must leave at least one row to "
-                f"train on and one to guess the error on, got {n_prior}."
-            )
-        if n_prior >= n_samples:
-            raise ValueError(
-                f"prior_fraction={fraction} of {n_samples} rows must leave at least one row to "
-                f"certify, got none."
-            )
-        return n_prior
+        return n_prior or n_samples
 
     def run(self, learner: Any, seed: int) -> tuple[FittedModel, Evidence]:
         """Train prior and posterior, draw, evaluate.
 
         Parameters
         ----------
-        learner : WeightLearner and EnsembleLearner
-            Data and classifier.
+        learner : WeightLearner
+            Data and classifier; with "gibbs" also a MixtureLearner, with "vote" or "average" an
+            EnsembleLearner.
         seed : int
             Seed of the split and the draws.
 
@@ -165,21 +160,27 @@ class PACBayes(BaseEstimator):
         Raises
         ------
         TypeError
-            If the classifier does not reveal its weights, before anything is trained.
+            If the classifier's weights cannot be read and replaced, before anything is trained.
         ValueError
             If a parameter is out of range, or rows repeat too often for ``predictor="gibbs"``.
         """
-        require(learner, _NEEDS, "pac_bayes")
-        self._check()
+        n_prior = self.n_prior(learner.n_samples)
+        require(
+            learner,
+            ["parameters", "with_parameters", *_NEEDS[self.predictor]],
+            "protocol='pac_bayes'",
+            "whose trained weights can be read and replaced",
+            "Use protocol='holdout', which takes any classifier.",
+        )
+        if n_prior == learner.n_samples:
+            purpose = "learn a prior on a part of them"
+            return too_few_rows(learner, "pac_bayes", purpose, "prior_fraction=0.5")
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
-        n_prior = self.n_prior(learner.n_samples)
-        if n_prior == learner.n_samples:
-            return self._all_rows(learner)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
         parts = Parts.of(order, n_prior)
         if self.predictor == "gibbs":
-            check_distinct(learner.inputs(parts.prior), "protocol='pac_bayes'")
+            check_distinct(learner.inputs(parts.prior), "PACBayes(predictor='gibbs')")
         guess = learner.losses(learner.fit(parts.early), parts.guess)
         posterior = self._posterior(learner, parts, seed)
         return self._drawn(learner, parts, posterior, guess, seed)
@@ -222,10 +223,10 @@ class PACBayes(BaseEstimator):
             majority_share=learner.majority_share(parts.prior),
             certified=drawn,
             assumptions=(
-                _IID,
+                IID,
                 *drawn_assumptions(self.predictor, len(fits), posterior.sigma, self.sigmas),
                 *learner.assumptions,
-                _OUTSIDE,
+                OUTSIDE,
             ),
         )
         return FittedModel(model, posterior.fit.n_fit, posterior.fit.n_validation), evidence
@@ -244,6 +245,7 @@ class PACBayes(BaseEstimator):
         return 1 if self.predictor == "single_draw" else int(self.n_draws)
 
     def _check(self) -> None:
+        check_fraction("prior_fraction", self.prior_fraction)
         if self.predictor not in get_args(DrawnPredictor):
             raise ValueError(
                 f"predictor must be one of {list(get_args(DrawnPredictor))}, got "
@@ -261,19 +263,3 @@ class PACBayes(BaseEstimator):
             raise ValueError(f"sigmas must be positive and finite, got {self.sigmas!r}.")
         if not isinstance(self.effort, Real) or not self.effort > 0.0:
             raise ValueError(f"effort must be a positive number, got {self.effort!r}.")
-
-    def _all_rows(self, learner: Any) -> tuple[FittedModel, Evidence]:
-        rows = np.arange(learner.n_samples)
-        fit = learner.fit(rows)
-        evidence = Evidence(
-            protocol="pac_bayes",
-            n_fit=fit.n_fit,
-            n_validation=fit.n_validation,
-            majority_share=learner.majority_share(rows),
-            reason=(
-                f"{learner.n_samples} rows are too few to learn a prior on a part of them, so all "
-                f"were trained on (at least {_MIN_ROWS}, or an explicit "
-                f"PACBayes(prior_fraction=...))."
-            ),
-        )
-        return fit, evidence

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -11,18 +11,26 @@ from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import CertifiedRecord, Evidence, ProgressiveSample, Sample, Together
-from skbound.protocols._holdout import _IID, _OUTSIDE
+from skbound.protocols._all_rows import too_few_rows
+from skbound.protocols._assumptions import DISTINCT, GIBBS, IID, OUTSIDE, WARM
+from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._in_turn import Step, curve_of, joined, trained_in_turn
-from skbound.protocols._learner import FittedModel, require
+from skbound.protocols._learner import FittedModel, require, require_warm
 from skbound.protocols._mixture import HashChoice, check_distinct
 
 __all__ = ["Progressive"]
 
-_MIN_ROWS = 100
 _FIRST = 0.6
 # Share of the first part on which the error is guessed.
 _GUESS = 0.2
 _PREDICTORS = (*get_args(Together), "last")
+# What the learner must have for each predictor, besides what the learning curve takes.
+_NEEDS = {
+    "gibbs": ("mixture", "inputs"),
+    "vote": ("ensemble",),
+    "average": ("ensemble",),
+    "last": (),
+}
 
 
 class Progressive(BaseEstimator):
@@ -38,15 +46,15 @@ class Progressive(BaseEstimator):
     ----------
     n_blocks : int, default=2
         Blocks after the first part, of equal size to within one row; at least 2.
-    first : float or "auto", default="auto"
+    first_fraction : float or "auto", default="auto"
         Share of the rows in the first part. "auto" takes six tenths, and certifies nothing below
         100 rows.
-    predictor : {"mixture", "last", "vote", "average"}, default="mixture"
-        What ``predict`` does. "last" uses the last predictor alone, certified by the last block
-        alone, as a hold-out. "vote" lets all of them vote, with the sizes of their blocks as
-        weights: its error is at most twice their mean error. "average" averages their
-        probabilities: half its Brier score is at most their mean, its error at most four times
-        that.
+    predictor : {"gibbs", "last", "vote", "average"}, default="gibbs"
+        What ``predict`` does. "gibbs" is the choice by hash. "last" uses the last predictor alone,
+        certified by the last block alone, as a hold-out. "vote" lets all of them vote, with the
+        sizes of their blocks as weights: its error is at most twice their mean error. "average"
+        averages their probabilities: half its Brier score is at most their mean, its error at most
+        four times that.
     warm_start : bool, default=False
         Whether each net goes on from the one before, with its scaling of the features and half of
         the epochs. For Transformers.
@@ -60,7 +68,7 @@ class Progressive(BaseEstimator):
     Notes
     -----
     Where single rows have a large probability the error of the mixture would depend on the key.
-    So for a mixture the rows must be numbers, and fit refuses a first part of fewer than 30 rows,
+    So with "gibbs" the rows must be numbers, and fit refuses a first part of fewer than 30 rows,
     or with more than 3 pairs of equal rows and more than 3 such pairs per 100 rows.
 
     The last predictor alone, trained on most rows, is not what the mixture uses: its own error is
@@ -70,14 +78,14 @@ class Progressive(BaseEstimator):
     def __init__(
         self,
         n_blocks: int = 2,
-        first: float | Literal["auto"] = "auto",
-        predictor: Literal["mixture", "last", "vote", "average"] = "mixture",
+        first_fraction: float | Literal["auto"] = "auto",
+        predictor: Literal["gibbs", "last", "vote", "average"] = "gibbs",
         warm_start: bool = False,
         guess: bool = False,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_blocks = n_blocks
-        self.first = first
+        self.first_fraction = first_fraction
         self.predictor = predictor
         self.warm_start = warm_start
         self.guess = guess
@@ -113,24 +121,22 @@ class Progressive(BaseEstimator):
             If a parameter is out of range or leaves a part without a row.
         """
         self._check()
-        first = self.first
-        if isinstance(first, str):
-            if n_samples < _MIN_ROWS:
-                return []
-            first = _FIRST
-        start = round(n_samples * first)
+        start = n_of_fraction("first_fraction", self.first_fraction, n_samples, auto=_FIRST)
+        if not start:
+            return []
         cuts = [start + (n_samples - start) * b // self.n_blocks for b in range(self.n_blocks + 1)]
         if self.guess:
             cuts.insert(0, start - round(start * _GUESS))
         if cuts[0] < 1 or min(np.diff(cuts)) < 1:
             raise ValueError(
-                f"first={self.first} and n_blocks={self.n_blocks} must leave a row for each part, "
-                f"got parts of {[cuts[0], *np.diff(cuts).tolist()]} rows of {n_samples}."
+                f"first_fraction={self.first_fraction} and n_blocks={self.n_blocks} must leave a "
+                f"row for each part, got parts of {[cuts[0], *np.diff(cuts).tolist()]} rows of "
+                f"{n_samples}. Take fewer blocks."
             )
         return cuts
 
     def _check(self) -> None:
-        """Refuse parameters out of range."""
+        check_fraction("first_fraction", self.first_fraction)
         if not isinstance(self.n_blocks, Integral) or self.n_blocks < 2:
             raise ValueError(
                 f"n_blocks must be an integer of at least 2, got {self.n_blocks!r}. For a single "
@@ -141,20 +147,15 @@ class Progressive(BaseEstimator):
         for name in ("warm_start", "guess"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise ValueError(f"{name} must be True or False, got {getattr(self, name)!r}.")
-        if isinstance(self.first, str):
-            if self.first == "auto":
-                return
-        elif isinstance(self.first, Real) and 0.0 < self.first < 1.0:
-            return
-        raise ValueError(f"first must be 'auto' or in (0, 1), got {self.first!r}.")
 
     def run(self, learner: Any, seed: int) -> tuple[FittedModel, Evidence]:
         """Train, evaluate, train on.
 
         Parameters
         ----------
-        learner : MixtureLearner, or EnsembleLearner for a vote or an average
-            Data and classifier; with `warm_start` a WarmLearner.
+        learner : CurveLearner
+            Data and classifier; with "gibbs" also a MixtureLearner, with "vote" or "average" an
+            EnsembleLearner, with `warm_start` a WarmLearner.
         seed : int
             Seed of the order and the key.
 
@@ -168,21 +169,30 @@ class Progressive(BaseEstimator):
         Raises
         ------
         ValueError
-            If rows repeat too often or are not numbers, before anything is trained.
+            If a parameter is out of range, or with "gibbs" rows repeat too often or are not
+            numbers, before anything is trained.
         TypeError
-            If the classifier cannot go on from an earlier fit, before anything is trained.
+            If the classifier cannot do what is asked of it, before anything is trained.
         """
         cuts = self.cuts(learner.n_samples)
+        require(
+            learner,
+            ["log_losses", "n_classes", *_NEEDS[self.predictor]],
+            f"Progressive(predictor={self.predictor!r})",
+            "whose predictors can be scored and answer together",
+            "Use protocol='holdout', which asks for a single predictor.",
+        )
         if self.warm_start:
-            require(learner, ["with_parameters"], "progressive, warm_start=True")
+            require_warm(learner, "Progressive(warm_start=True)")
         if not cuts:
-            return self._all_rows(learner)
+            purpose = "evaluate some in blocks"
+            return too_few_rows(learner, "progressive", purpose, "first_fraction=0.5")
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
         first_part = np.sort(order[: cuts[1 if self.guess else 0]])
-        if self.predictor == "mixture":
-            check_distinct(learner.inputs(first_part))
+        if self.predictor == "gibbs":
+            check_distinct(learner.inputs(first_part), "Progressive(predictor='gibbs')")
         steps = trained_in_turn(learner, order, cuts, warm_start=self.warm_start)
         guess = steps.pop(0).sample if self.guess else None
         last = steps[-1].fit
@@ -193,8 +203,8 @@ class Progressive(BaseEstimator):
             n_validation=last.n_validation,
             majority_share=learner.majority_share(seen),
             certified=self._record([step.sample for step in steps], guess),
-            assumptions=(*self._assumptions(), *learner.assumptions, _OUTSIDE),
-            learning_curve=curve_of(steps, len(learner.classes)),
+            assumptions=(*self._assumptions(), *learner.assumptions, OUTSIDE),
+            learning_curve=curve_of(steps, learner.n_classes),
         )
         key = np.random.default_rng([seed, 2]).bytes(32)
         model = self._model(learner, steps, key)
@@ -205,7 +215,7 @@ class Progressive(BaseEstimator):
         fits, sizes = [step.fit for step in steps], [step.sample.n_samples for step in steps]
         if self.predictor == "last":
             return fits[-1].model
-        if self.predictor == "mixture":
+        if self.predictor == "gibbs":
             return learner.mixture(fits, HashChoice(tuple(sizes), key))
         how = "majority" if self.predictor == "vote" else "average"
         return learner.ensemble(fits, [size / sum(sizes) for size in sizes], how)
@@ -219,28 +229,8 @@ class Progressive(BaseEstimator):
 
     def _assumptions(self) -> tuple[str, ...]:
         """Say what the certificate rests on."""
-        sentences = [_IID, _ORDER]
-        if self.warm_start:
-            sentences.append(_WARM)
-        sentences.append(_PREDICTS[self.predictor])
-        if self.predictor == "mixture":
-            sentences.append(_DISTINCT)
-        return tuple(sentences)
-
-    def _all_rows(self, learner: Any) -> tuple[FittedModel, Evidence]:
-        rows = np.arange(learner.n_samples)
-        fit = learner.fit(rows)
-        evidence = Evidence(
-            protocol="progressive",
-            n_fit=fit.n_fit,
-            n_validation=fit.n_validation,
-            majority_share=learner.majority_share(rows),
-            reason=(
-                f"{learner.n_samples} rows are too few to evaluate some in blocks, so all were "
-                f"trained on (at least {_MIN_ROWS}, or an explicit Progressive(first=...))."
-            ),
-        )
-        return fit, evidence
+        warm = (WARM,) if self.warm_start else ()
+        return IID, _ORDER, *warm, *_PREDICTS[self.predictor]
 
 
 _HALVES = slice(0, 50), slice(50, 100)
@@ -249,30 +239,19 @@ _ORDER = (
     "evaluated by a predictor that had seen earlier rows only, in training, scaling, class "
     "weights and early stopping."
 )
-_WARM = (
-    "Each later net went on from the one before, with the scaling of the features that the first "
-    "one had learnt from its rows."
-)
 _PREDICTS = {
-    "mixture": (
-        "predict gives each row to one of the predictors by a keyed hash of the row; the bound is "
-        "on the mean error over the key, which was drawn at random, independently of the rows."
-    ),
+    "gibbs": (GIBBS, DISTINCT),
     "last": (
         "predict uses the last predictor alone; the certificate is about that one, from the last "
-        "block alone, which nothing was trained on. Earlier blocks are not certified."
+        "block alone, which nothing was trained on. Earlier blocks are not certified.",
     ),
     "vote": (
         "predict lets the predictors vote; where the vote is wrong, at least half of the weight is "
-        "wrong, so its error is at most twice the mean error that is bounded."
+        "wrong, so its error is at most twice the mean error that is bounded.",
     ),
     "average": (
         "predict averages the probabilities; half the squared distance to the label is convex, so "
         "that of the average is at most the mean that is bounded, and where the average errs it is "
-        "at least a quarter."
+        "at least a quarter.",
     ),
 }
-_DISTINCT = (
-    "No single value of a row is so frequent that the error depends on the key: few rows of the "
-    "training side are equal, which tells that of the others only roughly."
-)

@@ -13,13 +13,15 @@ from sklearn.base import BaseEstimator
 
 from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, RecursiveSample, RecursiveStep, Sample
-from skbound.protocols._holdout import _IID, _OUTSIDE
-from skbound.protocols._learner import FittedModel, Learner, WeightLearner
+from skbound.protocols._all_rows import too_few_rows
+from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._fractions import check_fraction, n_of_fraction
+from skbound.protocols._gaussians import Gaussian, draws
+from skbound.protocols._learner import FittedModel, Learner, WeightLearner, require
 
 __all__ = ["RecursivePACBayes"]
 
-_MIN_ROWS = 100
-_FIRST = 0.5
+_PRIOR = 0.5
 _PREDICTORS = "single_draw", "held_out"
 # Share of the epochs that a net goes on for once more rows are there.
 _EFFORT = 0.5
@@ -49,9 +51,9 @@ class RecursivePACBayes(BaseEstimator):
     sigma : float, default=0.01
         Standard deviation of the weights around the trained ones in a draw, positive; of no use
         for "held_out". A large one lets nets move further from one step to the next, but errs more.
-    first : float or "auto", default="auto"
-        Share of the rows in the first part. "auto" takes half of them, and certifies nothing
-        below 100 rows.
+    prior_fraction : float or "auto", default="auto"
+        Share of the rows in the first part, which trains the first prior. "auto" takes half of
+        them, and certifies nothing below 100 rows.
     random_state : int, RandomState instance or None, default=None
         Chooses the order of the rows and the draws; None derives them from the classifier's
         ``random_state``.
@@ -75,19 +77,20 @@ class RecursivePACBayes(BaseEstimator):
         gamma: float = 0.5,
         predictor: Literal["single_draw", "held_out"] = "single_draw",
         sigma: float = 0.01,
-        first: float | Literal["auto"] = "auto",
+        prior_fraction: float | Literal["auto"] = "auto",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_steps = n_steps
         self.gamma = gamma
         self.predictor = predictor
         self.sigma = sigma
-        self.first = first
+        self.prior_fraction = prior_fraction
         self.random_state = random_state
 
     @property
     def example(self) -> Evidence:
         """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         sample = Sample(numbers, losses, losses)
         chain = RecursiveSample((RecursiveStep(sample, None), RecursiveStep(sample, sample)), 0.5)
@@ -115,23 +118,20 @@ class RecursivePACBayes(BaseEstimator):
             If a parameter is out of range or leaves a part without a row.
         """
         self._check()
-        first = self.first
-        if isinstance(first, str) and first == "auto":
-            if n_samples < _MIN_ROWS:
-                return []
-            first = _FIRST
-        if not isinstance(first, Real) or not 0.0 < first < 1.0:
-            raise ValueError(f"first must be 'auto' or in (0, 1), got {self.first!r}.")
-        start = round(n_samples * first)
+        start = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=_PRIOR)
+        if not start:
+            return []
         cuts = [start + (n_samples - start) * t // self.n_steps for t in range(self.n_steps + 1)]
         if min(np.diff([0, *cuts])) < 1:
             raise ValueError(
-                f"first={self.first} and n_steps={self.n_steps} must leave a row for each part, "
-                f"got parts of {np.diff([0, *cuts]).tolist()} rows of {n_samples}."
+                f"prior_fraction={self.prior_fraction} and n_steps={self.n_steps} must leave a row "
+                f"for each part, got parts of {np.diff([0, *cuts]).tolist()} rows of {n_samples}. "
+                f"Take fewer steps."
             )
         return cuts
 
     def _check(self) -> None:
+        check_fraction("prior_fraction", self.prior_fraction)
         if not isinstance(self.n_steps, Integral) or self.n_steps < 2:
             raise ValueError(
                 f"n_steps must be an integer of at least 2, got {self.n_steps!r}. For a single "
@@ -164,20 +164,23 @@ class RecursivePACBayes(BaseEstimator):
         Raises
         ------
         TypeError
-            If the classifier does not reveal its weights and nets are to be drawn.
+            If nets are to be drawn and the classifier's weights cannot be read and replaced.
         ValueError
             If a parameter is out of range.
         """
         cuts = self.cuts(learner.n_samples)
         drawn = self.predictor == "single_draw"
-        if drawn and not hasattr(learner, "with_parameters"):
-            raise TypeError(
-                "predictor='single_draw' draws nets around trained weights and needs a classifier "
-                "that reveals them, as TransformerClassifier does; this one does not. Use "
-                "protocol=RecursivePACBayes(predictor='held_out') or protocol='holdout'."
+        if drawn:
+            require(
+                learner,
+                ["parameters", "with_parameters"],
+                "RecursivePACBayes(predictor='single_draw')",
+                "whose trained weights can be read and replaced",
+                "Use RecursivePACBayes(predictor='held_out'), which takes any classifier.",
             )
         if not cuts:
-            return _all_rows(learner)
+            purpose = "train in steps"
+            return too_few_rows(learner, "recursive_pac_bayes", purpose, "prior_fraction=0.5")
         if self.random_state is not None:
             seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
@@ -197,7 +200,7 @@ class RecursivePACBayes(BaseEstimator):
             n_validation=fit.n_validation,
             majority_share=learner.majority_share(np.sort(order[: cuts[0]])),
             certified=RecursiveSample(tuple(steps), float(self.gamma)),
-            assumptions=(_IID, _DRAWN if drawn else _HELD_OUT, *learner.assumptions, _OUTSIDE),
+            assumptions=(IID, _DRAWN if drawn else _HELD_OUT, *learner.assumptions, OUTSIDE),
         )
         return fit, evidence
 
@@ -206,18 +209,16 @@ class RecursivePACBayes(BaseEstimator):
     ) -> Iterator[tuple[FittedModel, float]]:
         """Yield the drawn net of each step and the logarithm of its ratio of densities."""
         rng = np.random.default_rng([seed, 2])
-        prior = learner.fit(np.sort(order[: cuts[0]]))
+        fit = learner.fit(np.sort(order[: cuts[0]]))
+        prior = learner.parameters(fit)
         for start, stop in pairwise(cuts):
             pull = 1.0 / (self.sigma**2 * (len(order) - start))
             rows = np.sort(order[:stop])
-            posterior = learner.fit(rows, start=prior, effort=_EFFORT, pull=pull)
-            centre = learner.parameters(posterior)
-            shift = (centre - learner.parameters(prior)) / self.sigma
-            noise = rng.normal(size=centre.size)
-            # Of N(centre, sigma^2) to N(prior's centre, sigma^2) at centre + sigma noise.
-            log_ratio = float(0.5 * (shift @ shift) + shift @ noise)
-            yield learner.with_parameters(posterior, centre + self.sigma * noise), log_ratio
-            prior = posterior
+            fit = learner.fit(rows, start=fit, effort=_EFFORT, pull=pull)
+            posterior = Gaussian(fit, prior, learner.parameters(fit), self.sigma)
+            (noise,) = draws(posterior.center.size, 1, rng)
+            yield posterior.net(learner, noise), posterior.log_ratio(noise)
+            prior = posterior.center
 
 
 def _held_out(
@@ -226,22 +227,6 @@ def _held_out(
     """Yield predictors trained afresh on the rows up to each cut but the last."""
     for cut in cuts[:-1]:
         yield learner.fit(np.sort(order[:cut])), None
-
-
-def _all_rows(learner: Learner) -> tuple[FittedModel, Evidence]:
-    rows = np.arange(learner.n_samples)
-    fit = learner.fit(rows)
-    evidence = Evidence(
-        protocol="recursive_pac_bayes",
-        n_fit=fit.n_fit,
-        n_validation=fit.n_validation,
-        majority_share=learner.majority_share(rows),
-        reason=(
-            f"{learner.n_samples} rows are too few to train in steps, so all were trained on (at "
-            f"least {_MIN_ROWS}, or an explicit RecursivePACBayes(first=...))."
-        ),
-    )
-    return fit, evidence
 
 
 _DRAWN = (

@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence import Evidence, ProgressiveSample
-from skbound.protocols._holdout import _IID, _OUTSIDE
+from skbound.protocols._assumptions import DISTINCT, GIBBS, IID, OUTSIDE, WARM
 from skbound.protocols._in_turn import Step, curve_of, evaluated, joined, trained_further
 from skbound.protocols._learner import FittedModel
 from skbound.protocols._mixture import HashChoice, check_distinct
-from skbound.protocols._progressive import _DISTINCT, _PREDICTS, _WARM
 
 __all__ = ["Stream"]
 
@@ -64,7 +63,7 @@ class Stream:
             If rows repeat too often for a choice by hash.
         """
         rows = np.arange(learner.n_samples)
-        check_distinct(learner.inputs(rows), at_least=1)
+        _check_distinct(learner, rows)
         key = np.random.default_rng([seed, 2]).bytes(32)
         return cls(key, learner.fit(rows), len(rows), learner.majority_share(rows))
 
@@ -82,7 +81,7 @@ class Stream:
             With one more step.
         """
         # Again at each call: the more rows were trained on, the more they tell about repeats.
-        check_distinct(learner.inputs(np.arange(self.n_trained)), at_least=1)
+        _check_distinct(learner, np.arange(self.n_trained))
         fresh = np.arange(self.n_trained, learner.n_samples)
         step = evaluated(learner, self.current, fresh, n_fit=self.n_trained)
         rows: NDArray[np.intp] = np.arange(learner.n_samples)
@@ -126,19 +125,16 @@ class Stream:
             n_validation=last.n_validation,
             majority_share=self.majority_share,
             certified=ProgressiveSample(sample, blocks, planned=False),
-            assumptions=(
-                _IID,
-                _CALLS,
-                _WARM,
-                _PREDICTS["mixture"],
-                _DISTINCT,
-                *learner.assumptions,
-                _OUTSIDE,
-            ),
-            learning_curve=curve_of(self.steps, len(learner.classes)),
+            assumptions=(IID, _CALLS, WARM, GIBBS, DISTINCT, *learner.assumptions, OUTSIDE),
+            learning_curve=curve_of(self.steps, learner.n_classes),
         )
         mixture = learner.mixture(fits, HashChoice(tuple(sizes), self.key))
         return FittedModel(mixture, last.n_fit, last.n_validation), evidence
+
+
+def _check_distinct(learner: Any, rows: NDArray[np.intp]) -> None:
+    inputs = learner.inputs(rows)
+    check_distinct(inputs, "partial_fit", "Use fit with protocol='holdout'", at_least=1)
 
 
 _CALLS = (

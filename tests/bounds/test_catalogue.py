@@ -17,7 +17,7 @@ from skbound.protocols import (
 
 PROTOCOLS = [
     *(Holdout(), PickToLearn(), RecursivePACBayes(), DescriptionLength(), FrozenFeatures()),
-    *(Progressive(predictor=how) for how in ("mixture", "vote", "average", "last")),
+    *(Progressive(predictor=how) for how in ("gibbs", "vote", "average", "last")),
     *(PACBayes(predictor=how) for how in ("single_draw", "gibbs", "vote", "average")),
     *(CrossFit(3, how) for how in ("vote", "gibbs", "average")),
     CrossFit(3, scheme="bags"),

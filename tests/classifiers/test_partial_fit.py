@@ -126,7 +126,7 @@ def test_rows_of_earlier_calls_are_refused():
         ({"protocol": "holdout"}, "needs protocol='progressive'.* got protocol='holdout'"),
         ({"protocol": None}, "needs protocol='progressive'"),
         ({"protocol": Holdout()}, "needs protocol='progressive'"),
-        ({"protocol": Progressive(predictor="last")}, "predictor='mixture'"),
+        ({"protocol": Progressive(predictor="last")}, "predictor='gibbs'"),
     ],
 )
 def test_other_protocols_have_no_partial_fit(settings, message):

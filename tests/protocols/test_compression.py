@@ -388,14 +388,15 @@ def test_how_many_rows_are_moved():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"prior_fraction": 0.0}, r"in \(0, 1\), got 0.0. A first predictor needs some rows"),
+        ({"prior_fraction": 0.0}, r"in \(0, 1\), got 0.0. Either part needs some rows"),
         ({"prior_fraction": "half"}, "prior_fraction must be 'auto'"),
         ({"prior_fraction": 0.001}, "must leave at least one row in either part"),
         ({"group_size": 0}, "group_size must be 'auto' or an integer of at least 1, got 0"),
         ({"group_size": True}, "group_size must be 'auto'"),
         ({"max_size": 2.5}, "max_size must be None or an integer of at least 1, got 2.5"),
         ({"max_size": 0, "errors_left": False}, "max_size must be None"),
-        ({"warm_start": True}, "warm_start=True needs a classifier that can go on"),
+        ({"warm_start": 1}, "warm_start must be True or False, got 1"),
+        ({"errors_left": "yes"}, "errors_left must be True or False, got 'yes'"),
     ],
 )
 def test_parameters_out_of_range(settings, message, monkeypatch):

@@ -259,7 +259,7 @@ def test_few_rows_are_all_trained_on():
 
 def test_other_bounds_and_black_boxes_are_refused_before_training(monkeypatch):
     X, y = many_classes(n_samples=150, n_classes=3)
-    with pytest.raises(TypeError, match="needs a classifier that reveals fit_coordinates"):
+    with pytest.raises(TypeError, match="whose weights can be trained in a subspace"):
         BoundedClassifier(LogisticRegression(), protocol="description_length").fit(X, y)
     monkeypatch.setattr(TransformerLearner, "fit", None)
     for bound in ("binomial", "progressive"):
@@ -278,9 +278,9 @@ def test_other_bounds_and_black_boxes_are_refused_before_training(monkeypatch):
         ({"n_levels": (3, 4.5)}, "n_levels must be"),
         ({"center": "origin"}, r"center must be one of \['trained', 'initial'\]"),
         ({"codebook": "free"}, "codebook must be 'uniform' or 'k-means'"),
-        ({"prior_fraction": 0.0}, "cannot be 0, as the scaling .* center='initial'"),
+        ({"prior_fraction": 0.0}, r"must be 'auto' or in \(0, 1\), got 0.0. Either part needs"),
         ({"prior_fraction": "half"}, "prior_fraction must be 'auto'"),
-        ({"prior_fraction": 0.999}, "must leave at least one row for each part"),
+        ({"prior_fraction": 0.999}, "must leave at least one row in either part"),
     ],
 )
 def test_parameters_out_of_range(settings, message):

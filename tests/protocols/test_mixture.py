@@ -87,7 +87,7 @@ def test_frequent_rows_are_refused_at_any_number_of_rows(n_samples, n_frequent):
         places = np.flatnonzero(X[:, 0] == 0.0)
         X[places] = rng.integers(n_frequent, size=len(places))[:, None]
         try:
-            check_distinct(X[: round(0.6 * n_samples)])
+            check_distinct(X[: round(0.6 * n_samples)], "A test")
         except ValueError:
             refused += 1
     assert refused >= 16
@@ -95,6 +95,6 @@ def test_frequent_rows_are_refused_at_any_number_of_rows(n_samples, n_frequent):
 
 def test_a_first_part_that_is_too_small_to_judge_is_refused():
     X = np.random.default_rng(0).normal(size=(500, 2))
-    model = clone(LINEAR).set_params(protocol=Progressive(first=0.02))
-    with pytest.raises(ValueError, match="at least 30 rows in its first part"):
+    model = clone(LINEAR).set_params(protocol=Progressive(first_fraction=0.02))
+    with pytest.raises(ValueError, match="needs at least 30 rows for that, got 10"):
         model.fit(X, X[:, 0] > 0)

@@ -24,7 +24,7 @@ TINY = TransformerClassifier(
     width=8,
     n_heads=2,
     max_epochs=2,
-    protocol=Progressive(3, first=0.5, guess=True),
+    protocol=Progressive(3, first_fraction=0.5, guess=True),
     random_state=0,
 )
 MODELS = {
@@ -34,7 +34,7 @@ MODELS = {
     "class weights": clone(TINY).set_params(class_weight="balanced"),
     "pipeline": BoundedClassifier(
         make_pipeline(StandardScaler(), LogisticRegression()),
-        protocol=Progressive(4, first=0.4, guess=True),
+        protocol=Progressive(4, first_fraction=0.4, guess=True),
         random_state=0,
     ),
 }
@@ -273,7 +273,7 @@ def test_few_rows_are_all_trained_on():
         fitted = clone(TINY).set_params(protocol="progressive").fit(X, y)
     assert (fitted.n_samples_fit_, fitted.generalization_bound_) == (99, 1.0)
     assert fitted.bounds_ == {}
-    assert clone(TINY).set_params(protocol__first=0.5).fit(X, y).n_samples_certified_ == 49
+    assert clone(TINY).set_params(protocol__first_fraction=0.5).fit(X, y).n_samples_certified_ == 49
 
 
 @pytest.mark.parametrize(
@@ -282,8 +282,8 @@ def test_few_rows_are_all_trained_on():
         ({}, 99, []),
         ({}, 100, [60, 80, 100]),
         ({"n_blocks": 3}, 1000, [600, 733, 866, 1000]),
-        ({"guess": True, "first": 0.5}, 1000, [400, 500, 750, 1000]),
-        ({"n_blocks": 2, "first": 0.75}, 40, [30, 35, 40]),
+        ({"guess": True, "first_fraction": 0.5}, 1000, [400, 500, 750, 1000]),
+        ({"n_blocks": 2, "first_fraction": 0.75}, 40, [30, 35, 40]),
     ],
 )
 def test_where_the_parts_end(settings, n_samples, cuts):
@@ -295,10 +295,10 @@ def test_where_the_parts_end(settings, n_samples, cuts):
     [
         ({"n_blocks": 1}, "at least 2, got 1. .*protocol='holdout'"),
         ({"n_blocks": 2.0}, "n_blocks must be an integer"),
-        ({"first": 1.0}, r"first must be 'auto' or in \(0, 1\), got 1.0"),
-        ({"first": "half"}, "first must be 'auto'"),
+        ({"first_fraction": 1.0}, r"first_fraction must be 'auto' or in \(0, 1\), got 1.0"),
+        ({"first_fraction": "half"}, "first_fraction must be 'auto'"),
         ({"n_blocks": 60}, "must leave a row for each part"),
-        ({"first": 0.001}, "must leave a row for each part"),
+        ({"first_fraction": 0.001}, "must leave at least one row in either part"),
         ({"predictor": "best"}, "predictor must be one of .*'last'"),
         ({"warm_start": "yes"}, "warm_start must be True or False"),
     ],

@@ -70,7 +70,7 @@ def test_the_last_predictor_is_certified_like_a_holdout(check, model):
 @BOTH
 def test_the_last_predictor_alone(model):
     alone, _, _ = fitted(model, "last")
-    mixture, X, y = fitted(model, "mixture")
+    mixture, X, y = fitted(model, "gibbs")
     blocks = mixture.evidence_.certified
     sample = alone.evidence_.certified
     assert isinstance(sample, Sample)
@@ -98,7 +98,7 @@ def test_a_vote_and_its_factor(model):
     for part, size in zip(parts, sizes, strict=True):
         shares[np.arange(len(X)), proba_of(part, X).argmax(axis=1)] += size / sizes.sum()
     np.testing.assert_allclose(vote.predict_proba(X), shares, atol=1e-9)
-    alone = replace(vote.evidence_.certified, together="mixture")
+    alone = replace(vote.evidence_.certified, together="gibbs")
     mean = ProgressiveExactBound()(replace(vote.evidence_, certified=alone), 0.05)
     assert vote.generalization_bound_ == pytest.approx(2.0 * mean.value, rel=1e-12)
     assert vote.certificate_.name == "progressive_vote"
@@ -117,7 +117,7 @@ def test_an_average_and_its_factor(model):
     )
     np.testing.assert_allclose(average.predict_proba(X), expected, atol=1e-9)
     # Of a mixture, the mean of the same losses.
-    alone = replace(average.evidence_.certified, together="mixture")
+    alone = replace(average.evidence_.certified, together="gibbs")
     alone = replace(average.evidence_, certified=alone)
     brier = ProgressiveMixtureBound("brier").terms(alone, 0.05)
     total = math.fsum(brier.values())
@@ -139,9 +139,9 @@ def test_wrong_averages_are_at_least_a_quarter_away():
 
 def test_bounds_of_a_vote_and_of_a_mixture_refuse_each_other():
     vote, _, _ = fitted(TREE, "vote")
-    mixture, _, _ = fitted(TREE, "mixture")
+    mixture, _, _ = fitted(TREE, "gibbs")
     for bound in (ProgressiveVoteBound(), ProgressiveAverageBound()):
-        with pytest.raises(MissingEvidenceError, match="but predict uses predictor='mixture'"):
+        with pytest.raises(MissingEvidenceError, match="but predict uses predictor='gibbs'"):
             bound(mixture.evidence_, 0.05)
         with pytest.raises(ValueError, match="loss must be one of"):
             type(bound)("log")
@@ -166,8 +166,8 @@ def test_repeated_rows_are_refused_only_where_a_hash_chooses():
 
 
 def test_later_nets_go_on_from_the_first():
-    cold, X, _ = fitted(TINY, "mixture")
-    warm, _, _ = fitted(TINY, "mixture", warm_start=True)
+    cold, X, _ = fitted(TINY, "gibbs")
+    warm, _, _ = fitted(TINY, "gibbs", warm_start=True)
     first, later = parts_of(warm)
     assert later.tokenizer is first.tokenizer
     assert parts_of(cold)[1].tokenizer is not parts_of(cold)[0].tokenizer
@@ -196,7 +196,7 @@ def test_a_single_class_can_go_on():
 
 @BOTH
 def test_learning_curve_and_code_length(model):
-    clf, X, y = fitted(model, "mixture", n_blocks=3)
+    clf, X, y = fitted(model, "gibbs", n_blocks=3)
     curve, blocks = clf.evidence_.learning_curve, clf.evidence_.certified
     assert curve.n_fit.tolist() == [180, 220, 260]
     assert curve.n_rows.tolist() == [40, 40, 40]

@@ -214,7 +214,7 @@ def test_real_data():
 
 def test_held_out_without_a_share_is_the_hold_out():
     X, y = many_classes(n_samples=300, n_classes=3)
-    protocol = RecursivePACBayes(2, 0.0, "held_out", first=0.6)
+    protocol = RecursivePACBayes(2, 0.0, "held_out", prior_fraction=0.6)
     fitted = BoundedClassifier(LINEAR, protocol=protocol, random_state=0).fit(X, y)
     assert fitted.n_samples_fit_ == 240
     assert fitted.evidence_.evaluated.n_samples == 60
@@ -236,7 +236,7 @@ def test_few_rows_are_all_trained_on():
     with pytest.warns(SkboundWarning, match="99 rows are too few to train in steps"):
         fitted = clone(TINY).fit(X, y)
     assert (fitted.n_samples_fit_, fitted.generalization_bound_) == (99, 1.0)
-    assert clone(TINY).set_params(protocol__first=0.5).fit(X, y).n_samples_certified_ == 49
+    assert clone(TINY).set_params(protocol__prior_fraction=0.5).fit(X, y).n_samples_certified_ == 49
 
 
 def test_a_single_class():
@@ -249,7 +249,9 @@ def test_a_single_class():
 
 def test_refusals():
     X, y = many_classes(n_samples=200, n_classes=3)
-    with pytest.raises(TypeError, match=r"that reveals them.*predictor='held_out'"):
+    with pytest.raises(
+        TypeError, match=r"weights can be read.*RecursivePACBayes\(predictor='held_out'\)"
+    ):
         BoundedClassifier(LINEAR, protocol="recursive_pac_bayes").fit(X, y)
     with pytest.raises(MissingEvidenceError, match="bound='auto'"):
         clone(TINY).set_params(bound="binomial").fit(X, y)
@@ -262,8 +264,8 @@ def test_refusals():
         ({"gamma": 1.5}, r"gamma must lie in \[0, 1\], got 1.5"),
         ({"predictor": "gibbs"}, "predictor must be one of .* got 'gibbs'"),
         ({"sigma": 0.0}, "sigma must be positive and finite, got 0.0"),
-        ({"first": 1.0}, r"first must be 'auto' or in \(0, 1\), got 1.0"),
-        ({"first": 0.01, "n_steps": 100}, "must leave a row for each part"),
+        ({"prior_fraction": 1.0}, r"prior_fraction must be 'auto' or in \(0, 1\), got 1.0"),
+        ({"prior_fraction": 0.01, "n_steps": 100}, "must leave a row for each part"),
     ],
 )
 def test_parameters_out_of_range(settings, message):
@@ -274,4 +276,4 @@ def test_parameters_out_of_range(settings, message):
 def test_where_the_parts_end():
     assert RecursivePACBayes().cuts(99) == []
     assert RecursivePACBayes().cuts(100) == [50, 66, 83, 100]
-    assert RecursivePACBayes(2, first=0.6).cuts(1000) == [600, 800, 1000]
+    assert RecursivePACBayes(2, prior_fraction=0.6).cuts(1000) == [600, 800, 1000]
