@@ -6,7 +6,15 @@ from typing import Any
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, TransformerClassifier
-from skbound.protocols import CrossFit, Holdout, PACBayes, PickToLearn, RecursivePACBayes
+from skbound.protocols import (
+    CrossFit,
+    DescriptionLength,
+    Holdout,
+    PACBayes,
+    PickToLearn,
+    Progressive,
+    RecursivePACBayes,
+)
 
 __all__ = ["ENGINES", "Engine"]
 
@@ -40,7 +48,11 @@ ENGINES = [
     Engine(transformer("holdout"), "holdout"),
     Engine(transformer(Holdout(n_members=3)), "ensemble"),
     Engine(tree("progressive"), "progressive", n_levels=12),
+    Engine(tree(Progressive(predictor="vote")), "progressive vote"),
+    Engine(tree(Progressive(predictor="average")), "progressive average"),
+    Engine(tree(Progressive(predictor="last")), "progressive last"),
     Engine(transformer("pac_bayes"), "pac_bayes"),
+    Engine(transformer(PACBayes(0.5, "gibbs", (0.05,), n_draws=2)), "pac_bayes gibbs", n_levels=12),
     Engine(transformer(PACBayes(**DRAWN, predictor="vote"), lr=0.01), "pac_bayes vote"),
     Engine(transformer(PACBayes(**DRAWN, predictor="average")), "pac_bayes average"),
     Engine(transformer("recursive_pac_bayes"), "recursive_pac_bayes"),
@@ -48,6 +60,7 @@ ENGINES = [
     Engine(transformer(PickToLearn(0.3, max_size=10)), "compression"),
     Engine(tree(PickToLearn(0.2, errors_left=False, max_size=10)), "compression to the end"),
     Engine(transformer("description_length"), "description_length"),
+    Engine(transformer(DescriptionLength(4, 3, "initial")), "description_length initial"),
     Engine(tree("cross_fit"), "cross_fit"),
     Engine(tree(CrossFit(3, "gibbs")), "cross_fit gibbs", n_levels=16),
     Engine(tree(CrossFit(3, "average")), "cross_fit average"),

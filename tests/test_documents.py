@@ -42,7 +42,7 @@ MODULES = [
 ]
 NOT_FOR_USERS = {
     *("__version__", "BOUNDS", "HOLDOUT_BOUNDS", "Loss", "certified_error_estimate"),
-    *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "FoldPredictor", "Together", "require"),
+    *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "FoldPredictor", "Together"),
 }
 
 
