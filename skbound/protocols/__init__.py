@@ -21,6 +21,7 @@ from skbound.protocols._learner import (
     WarmLearner,
     WeightLearner,
     require,
+    require_probabilities,
     require_warm,
 )
 from skbound.protocols._mixture import HashChoice
@@ -51,6 +52,7 @@ __all__ = [
     "WarmLearner",
     "WeightLearner",
     "require",
+    "require_probabilities",
     "require_warm",
     "resolve_protocol",
 ]

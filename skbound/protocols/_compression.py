@@ -98,7 +98,7 @@ class PickToLearn(BaseEstimator):
 
     @property
     def example(self) -> Evidence:
-        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        """Evidence like that of `run`, to refuse unfit bounds and parameters before a fit."""
         self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         record = CompressedSample(Sample(numbers, losses, losses), numbers[:10] + 100)

@@ -16,7 +16,7 @@ from skbound.protocols._all_rows import too_few_rows
 from skbound.protocols._assumptions import DISTINCT, GIBBS, IID, OUTSIDE
 from skbound.protocols._fractions import MIN_ROWS
 from skbound.protocols._in_turn import joined
-from skbound.protocols._learner import FittedModel, Learner, require
+from skbound.protocols._learner import FittedModel, Learner, require, require_probabilities
 from skbound.protocols._mixture import HashChoice, check_distinct
 
 __all__ = ["CrossFit"]
@@ -81,7 +81,7 @@ class CrossFit(BaseEstimator):
 
     @property
     def example(self) -> Evidence:
-        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        """Evidence like that of `run`, to refuse unfit bounds and parameters before a fit."""
         self._check()
         n_folds = _N_FOLDS if isinstance(self.n_folds, str) else min(int(self.n_folds), _N_FOLDS)
         members = np.repeat(np.arange(n_folds), 40)
@@ -199,11 +199,8 @@ class CrossFit(BaseEstimator):
         if self.predictor == "vote":
             # Half the Brier score of a vote that gives one label all probability.
             return Sample(sample.rows, sample.zero_one, sample.zero_one)
-        if self.predictor == "average" and sample.brier is None:
-            raise ValueError(
-                "CrossFit(predictor='average') needs a classifier with predict_proba, got one "
-                "without. Use predictor='vote'."
-            )
+        if self.predictor == "average":
+            require_probabilities(sample, "CrossFit(predictor='average')")
         return sample
 
     def _record(self, samples: list[Sample]) -> FoldSample:

@@ -73,7 +73,7 @@ class FrozenFeatures(BaseEstimator):
 
     @property
     def example(self) -> Evidence:
-        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        """Evidence like that of `run`, to refuse unfit bounds and parameters before a fit."""
         self._check()
         losses = np.zeros(100)
         head = LinearHeadSample(

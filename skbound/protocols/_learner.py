@@ -27,6 +27,7 @@ __all__ = [
     "WarmLearner",
     "WeightLearner",
     "require",
+    "require_probabilities",
     "require_warm",
 ]
 
@@ -58,6 +59,7 @@ class Learner(Protocol):
 
     Rows are positions 0 .. n_samples - 1. Everything that is learnt from data (scaling, category
     maps, class weights, when to stop) is learnt in `fit`, from the rows given to it.
+    `assumptions` are sentences that every certificate on these data rests on.
     """
 
     n_samples: int
@@ -134,7 +136,10 @@ class WeightLearner(WarmLearner, Protocol):
 
 
 class FeatureLearner(Learner, Protocol):
-    """A learner whose predictors end with a linear map that can be replaced."""
+    """A learner whose predictors end with a linear map that can be replaced.
+
+    `n_classes` is the number of labels, known in advance.
+    """
 
     n_classes: int
 
@@ -179,7 +184,10 @@ class SubspaceLearner(WeightLearner, Protocol):
 
 
 class CurveLearner(Learner, Protocol):
-    """A learner that scores probabilities by their logarithm."""
+    """A learner that scores probabilities by their logarithm.
+
+    `n_classes` is the number of labels, known in advance.
+    """
 
     n_classes: int
 
@@ -228,7 +236,7 @@ def require(learner: Any, names: Sequence[str], who: str, ability: str, instead:
     if missing:
         raise TypeError(
             f"{who} needs a classifier {ability}, such as TransformerClassifier; the learner of "
-            f"this one lacks {' and '.join(missing)}. {instead}"
+            f"this one lacks {', '.join(missing)}. {instead}"
         )
 
 
@@ -253,4 +261,25 @@ def require_warm(learner: Any, who: str) -> None:
         raise TypeError(
             f"{who} needs a classifier that can go on from an earlier fit, such as "
             f"TransformerClassifier. Use warm_start=False."
+        )
+
+
+def require_probabilities(sample: Sample, who: str) -> None:
+    """Refuse to average where there are no probabilities, which only a first fit can tell.
+
+    Parameters
+    ----------
+    sample : Sample
+        Losses of a fit.
+    who : str
+        The protocol that was asked for an average, for the message.
+
+    Raises
+    ------
+    ValueError
+        If the losses have no Brier scores.
+    """
+    if sample.brier is None:
+        raise ValueError(
+            f"{who} needs a classifier with predict_proba, got one without. Use predictor='vote'."
         )

@@ -30,7 +30,7 @@ class PickingStep:
     sample: Sample
 
     def record(self, n_stops: int) -> CompressedSample:
-        """Name the rows as in the data given to fit."""
+        """Return what is certified, if the choice was among `n_stops` numbers of groups."""
         stop = self.n_groups if n_stops > 1 else None
         return CompressedSample(self.sample, self.picked, stop, n_stops)
 

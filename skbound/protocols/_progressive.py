@@ -15,7 +15,12 @@ from skbound.protocols._all_rows import too_few_rows
 from skbound.protocols._assumptions import DISTINCT, GIBBS, IID, OUTSIDE, WARM
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._in_turn import Step, curve_of, joined, trained_in_turn
-from skbound.protocols._learner import FittedModel, require, require_warm
+from skbound.protocols._learner import (
+    FittedModel,
+    require,
+    require_probabilities,
+    require_warm,
+)
 from skbound.protocols._mixture import HashChoice, check_distinct
 
 __all__ = ["Progressive"]
@@ -93,7 +98,7 @@ class Progressive(BaseEstimator):
 
     @property
     def example(self) -> Evidence:
-        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        """Evidence like that of `run`, to refuse unfit bounds and parameters before a fit."""
         self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         samples = [Sample(numbers[part], losses[part], losses[part]) for part in _HALVES]
@@ -129,9 +134,9 @@ class Progressive(BaseEstimator):
             cuts.insert(0, start - round(start * _GUESS))
         if cuts[0] < 1 or min(np.diff(cuts)) < 1:
             raise ValueError(
-                f"first_fraction={self.first_fraction} and n_blocks={self.n_blocks} must leave a "
-                f"row for each part, got parts of {[cuts[0], *np.diff(cuts).tolist()]} rows of "
-                f"{n_samples}. Take fewer blocks."
+                f"first_fraction={self.first_fraction!r} and n_blocks={self.n_blocks} must leave a "
+                f"row for each part, got {n_samples} rows and a part without one. Take fewer "
+                f"blocks or more rows."
             )
         return cuts
 
@@ -170,7 +175,7 @@ class Progressive(BaseEstimator):
         ------
         ValueError
             If a parameter is out of range, or with "gibbs" rows repeat too often or are not
-            numbers, before anything is trained.
+            numbers, before anything is trained. With "average", if there are no probabilities.
         TypeError
             If the classifier cannot do what is asked of it, before anything is trained.
         """
@@ -194,6 +199,8 @@ class Progressive(BaseEstimator):
         if self.predictor == "gibbs":
             check_distinct(learner.inputs(first_part), "Progressive(predictor='gibbs')")
         steps = trained_in_turn(learner, order, cuts, warm_start=self.warm_start)
+        if self.predictor == "average":
+            require_probabilities(steps[-1].sample, "Progressive(predictor='average')")
         guess = steps.pop(0).sample if self.guess else None
         last = steps[-1].fit
         seen = first_part if self.predictor != "last" else np.sort(order[: cuts[-2]])

@@ -52,8 +52,8 @@ class RecursivePACBayes(BaseEstimator):
         Standard deviation of the weights around the trained ones in a draw, positive; of no use
         for "held_out". A large one lets nets move further from one step to the next, but errs more.
     prior_fraction : float or "auto", default="auto"
-        Share of the rows in the first part, which trains the first prior. "auto" takes half of
-        them, and certifies nothing below 100 rows.
+        Share of the rows in the first part, of which the first prior, or the first "held_out"
+        predictor, is made. "auto" takes half of them, and certifies nothing below 100 rows.
     random_state : int, RandomState instance or None, default=None
         Chooses the order of the rows and the draws; None derives them from the classifier's
         ``random_state``.
@@ -89,7 +89,7 @@ class RecursivePACBayes(BaseEstimator):
 
     @property
     def example(self) -> Evidence:
-        """Evidence of the kind that `run` returns; a bound that refuses it refuses before a fit."""
+        """Evidence like that of `run`, to refuse unfit bounds and parameters before a fit."""
         self._check()
         numbers, losses = np.arange(100), np.zeros(100)
         sample = Sample(numbers, losses, losses)
@@ -124,9 +124,9 @@ class RecursivePACBayes(BaseEstimator):
         cuts = [start + (n_samples - start) * t // self.n_steps for t in range(self.n_steps + 1)]
         if min(np.diff([0, *cuts])) < 1:
             raise ValueError(
-                f"prior_fraction={self.prior_fraction} and n_steps={self.n_steps} must leave a row "
-                f"for each part, got parts of {np.diff([0, *cuts]).tolist()} rows of {n_samples}. "
-                f"Take fewer steps."
+                f"prior_fraction={self.prior_fraction!r} and n_steps={self.n_steps} must leave a "
+                f"row for each part, got {n_samples} rows and a part without one. Take fewer steps "
+                f"or more rows."
             )
         return cuts
 

@@ -470,7 +470,7 @@ def test_parameters_out_of_range(settings, message, monkeypatch):
 def test_refusals_before_training(monkeypatch):
     X, y = many_classes(n_samples=120, n_classes=3)
     model = BoundedClassifier(LogisticRegression(), protocol="pac_bayes")
-    with pytest.raises(TypeError, match="lacks parameters and with_parameters"):
+    with pytest.raises(TypeError, match="lacks parameters, with_parameters"):
         model.fit(X, y)
     monkeypatch.setattr(TransformerLearner, "fit", None)
     with pytest.raises(MissingEvidenceError, match="pac_bayes"):

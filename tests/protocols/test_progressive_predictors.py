@@ -265,6 +265,12 @@ def test_extrapolation_refuses_what_has_no_curve():
         learning_curve_estimate(curve_evidence([100, 200], [1, 1]), 0)
 
 
+def test_an_average_needs_probabilities():
+    model = BoundedClassifier(Perceptron(), protocol=Progressive(predictor="average"))
+    with pytest.raises(ValueError, match=r"'average'\) needs a classifier with predict_proba"):
+        model.fit(*many_classes(n_samples=200, n_classes=3))
+
+
 def test_curves_check_themselves():
     good = {"n_fit": [1, 2], "n_rows": [5, 5], "n_errors": [1, 0], "n_first": 1, "n_classes": 2}
     LearningCurve(**good)
