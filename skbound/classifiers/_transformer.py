@@ -5,35 +5,31 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length
 
-from skbound._inputs import check_columns, check_labels, check_weights, from_torch
+from skbound._inputs import check_labels, check_weights
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
-from skbound.classifiers._parameters import (
-    check_callbacks,
-    check_class_weight,
-    check_heads,
-    check_optimizer,
-    check_regularizers,
-)
+from skbound.classifiers._net_predictions import NetPredictionsMixin
+from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._partial_fit import PartialFitMixin
-from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
+from skbound.classifiers._table_or_sequences import TableOrSequencesMixin
+from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
 
 __all__ = ["TransformerClassifier"]
 
 
-class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, BaseEstimator):
+class TransformerClassifier(
+    PartialFitMixin,
+    NetPredictionsMixin,
+    TableOrSequencesMixin,
+    CertifiedMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
     """Transformer classifier with an upper bound on its true error.
 
     ``fit`` sets a random fifth of the rows aside, trains on the others, and computes from the
@@ -275,19 +271,15 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
             estimator is then as it was before.
         """
         protocol = self._resolve()
-        check_heads(self.width, self.n_heads)
-        check_callbacks(self.callbacks)
-        check_optimizer(self.optimizer)
-        check_regularizers(self.regularizers)
+        check_parameters(self)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=True)
             y = check_labels(y)
             check_consistent_length(X, y)
             weights = check_weights(sample_weight, X, type(self).__name__)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
-            # Checked on all labels: a class named in a dict may be missing from the trained rows.
-            compute_class_weight(self.class_weight, classes=np.unique(y), y=y)
-            check_class_weight(self.class_weight)
+            # All labels: a class named in a dict may be missing from the trained rows.
+            check_class_weight(self.class_weight, np.unique(y))
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
@@ -295,118 +287,3 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
             self._keep(fit, learner.classes)
             self._record(fit, evidence)
         return self
-
-    def _keep(self, fit, classes):
-        """Set the attributes that make up the predictor."""
-        self.classes_ = classes
-        single = isinstance(fit.model, FittedTransformer)
-        self._several = None if single else fit.model
-        last = fit.model if single else fit.model.parts[-1]
-        self.net_, self.tokenizer_ = last.net, last.tokenizer
-        self.history_, self.device_ = last.history, last.device
-        self.n_iter_ = len(self.history_)
-
-    def predict(self, X):
-        """Predict labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels, as given to fit.
-        """
-        codes = self._logits(X).argmax(axis=1)
-        return self.classes_[codes]
-
-    def predict_proba(self, X):
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns as in ``classes_``.
-        """
-        return softmax(self._logits(X), axis=1)
-
-    def decision_function(self, X):
-        """Return the logits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the difference of the two logits.
-        """
-        logits = self._logits(X)
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
-
-    def _logits(self, X):
-        check_is_fitted(self)
-        X = self._check_rows(X, reset=False)
-        if self._several is not None:
-            return self._several.logits(X)
-        model = FittedTransformer(
-            self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
-        )
-        return model.logits(X)
-
-    def _check_rows(self, X, *, reset):
-        """Return X as an array of finite numbers with two or three dimensions."""
-        X = from_torch(X, "X")
-        check_columns(X)
-        if not hasattr(X, "columns") and getattr(X, "ndim", None) is None:
-            X = np.asarray(X)
-        ndim = getattr(X, "ndim", 2)
-        if ndim > 3:
-            raise ValueError(
-                f"X must have two dimensions (n_samples, n_features) or three dimensions "
-                f"(n_samples, n_tokens, n_features), got {ndim}."
-            )
-        accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
-        if ndim == 3:
-            X = check_array(X, allow_nd=True, estimator=self, input_name="X", **accepted)
-            self._check_sequences(X, reset=reset)
-            return X
-        if reset:
-            vars(self).pop("n_tokens_in_", None)
-        elif hasattr(self, "n_tokens_in_"):
-            raise ValueError(
-                f"X must have three dimensions (n_samples, n_tokens, n_features) as in fit, got "
-                f"{ndim}."
-            )
-        return validate_data(self, X, reset=reset, **accepted)
-
-    def _check_sequences(self, X, *, reset):
-        shape = X.shape[1:]
-        if 0 in shape:
-            raise ValueError(
-                f"X must hold at least one token with at least one feature per row, got shape "
-                f"{X.shape}."
-            )
-        if reset:
-            vars(self).pop("feature_names_in_", None)
-            self.n_tokens_in_, self.n_features_in_ = shape
-        elif shape != (seen := (getattr(self, "n_tokens_in_", None), self.n_features_in_)):
-            raise ValueError(
-                f"X has rows of shape {shape}, but TransformerClassifier is expecting {seen} "
-                f"tokens and features as in fit."
-            )
-
-    def __sklearn_tags__(self):
-        """Say that sequences are welcome too."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags
