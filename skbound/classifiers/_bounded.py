@@ -39,7 +39,8 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     ----------
     estimator : classifier
         Cloned and fitted; a whole pipeline is fine. A certified classifier inside it
-        trains on all rows that it gets, with ``protocol=None``.
+        trains on all rows that it gets, with ``protocol=None``. Refused are a FrozenEstimator
+        inside it, a precomputed kernel, and a ``predict`` that depends on the rest of the batch.
     protocol : str, None or protocol object, default="holdout"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. None trains on all of them and certifies nothing.
@@ -57,13 +58,15 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     Attributes
     ----------
     generalization_bound_ : float
-        Upper bound on the true error of ``predict``; may exceed 1.
+        Upper bound on the true error of ``predict``; may exceed 1, and is 1 where nothing is
+        certified.
     certificate_ : Certificate
         The same with level, terms, assumptions and ``statement()``.
     bounds_ : dict of str to Certificate
-        Every certificate, each alone at `delta`; the smallest of them is not paid for.
+        Every certificate, each alone at `delta`; the smallest of them is not paid for. Empty
+        where nothing is certified.
     predicted_error_ : Estimate
-        Point prediction of the true error, no bound.
+        Point prediction of the true error, no bound; NaN where nothing is certified.
     evidence_ : Evidence
         The numbers that all of these were computed from.
     estimator_ : classifier
@@ -79,7 +82,8 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     feature_names_in_ : ndarray of str
         Their names, for a DataFrame.
     n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
-        Rows trained on, certified on, and used to decide when to stop.
+        Rows trained on and certified on, the first of the last classifier where several answer.
+        The third is 0: what `estimator` sets aside itself counts as trained on.
 
     See Also
     --------

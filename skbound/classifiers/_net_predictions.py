@@ -65,7 +65,9 @@ class NetPredictionsMixin:
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the difference of the two logits.
+            For two classes the difference of the two logits. Where several nets answer together,
+            the logarithms of their averaged probabilities or shares of votes, at least 1e-12, take
+            the place of logits.
         """
         logits = self._logits(X)
         return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits

@@ -32,9 +32,9 @@ class TransformerClassifier(
 ):
     """Transformer classifier with an upper bound on its true error.
 
-    ``fit`` sets a random fifth of the rows aside, trains on the others, and computes from the
-    rows set aside an upper bound on ``P(predict(x) != y)`` that holds with probability at least
-    ``1 - delta``.
+    By default ``fit`` sets a random fifth of the rows aside (at most 10,000, and none below 100
+    rows), trains on the others, and computes from the rows set aside an upper bound on
+    ``P(predict(x) != y)`` that holds with probability at least ``1 - delta``.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class TransformerClassifier(
     weight_decay : float, default=0.01
         Acts on weight matrices, not on norms, biases and embeddings.
     label_smoothing : float, default=0.0
-        In [0, 1).
+        Share of each label that training spreads evenly over all classes, in [0, 1).
     gradient_clip : float or None, default=1.0
         Largest norm of a step's gradient; None does not limit it.
     early_stopping : bool, default=False
@@ -71,7 +71,7 @@ class TransformerClassifier(
     n_iter_no_change : int, default=10
         Patience of early stopping, in epochs.
     class_weight : dict, "balanced" or None, default=None
-        Acts on training only.
+        Acts on training only. "balanced" counts the rows trained on, as scikit-learn does.
     tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
         (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
@@ -106,17 +106,19 @@ class TransformerClassifier(
     Attributes
     ----------
     generalization_bound_ : float
-        Upper bound on the true error of ``predict``; may exceed 1.
+        Upper bound on the true error of ``predict``; may exceed 1, and is 1 where nothing is
+        certified.
     certificate_ : Certificate
         The same with level, terms, assumptions and ``statement()``.
     bounds_ : dict of str to Certificate
-        Every certificate, each alone at `delta`; the smallest of them is not paid for.
+        Every certificate, each alone at `delta`; the smallest of them is not paid for. Empty
+        where nothing is certified.
     predicted_error_ : Estimate
-        Point prediction of the true error, no bound.
+        Point prediction of the true error, no bound; NaN where nothing is certified.
     evidence_ : Evidence
         The numbers that all of these were computed from.
     classes_ : ndarray of shape (n_classes,)
-        Labels seen in fit.
+        Labels seen in fit, certified rows included, or given to ``partial_fit``.
     n_features_in_ : int
         Numbers per row of a table, or per token of a sequence; columns of 3-D images.
     n_tokens_in_ : int
@@ -124,14 +126,16 @@ class TransformerClassifier(
     feature_names_in_ : ndarray of str
         Column names, for a DataFrame.
     n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
-        Rows trained on, certified on, and used to decide when to stop.
+        Rows trained on, certified on, and used to decide when to stop; where several nets answer,
+        the first and the third are those of the last net.
     n_iter_ : int
-        Epochs trained.
+        Epochs trained, those of `history_`.
     history_ : list of dict
         Losses and seconds per epoch.
     net_ : skorch.NeuralNetClassifier or None
-        The trained net; None if there is only one class. Where several nets answer, the last of
-        them, with its `history_` and `tokenizer_`; ``predict`` uses all of them.
+        The trained net, whose ``module_`` makes logits of what ``tokenizer_.prepare`` returns; None
+        if there is only one class. Where several nets answer, the last of them, with its `history_`
+        and `tokenizer_`; ``predict`` uses all of them.
     tokenizer_ : tokenizer
         Fitted on training rows only.
     device_ : str

@@ -1,4 +1,4 @@
-"""What a user of BoundedClassifier sees: which methods there are, whose seeds, which classifiers."""
+"""Which methods a BoundedClassifier has, whose seeds its parts, and which classifiers it takes."""
 
 import numpy as np
 import pytest
