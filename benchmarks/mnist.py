@@ -28,7 +28,7 @@ import torch
 import skbound
 from skbound import TransformerClassifier
 from skbound._random_state import draw_seed
-from skbound.classifiers._transformer_learner import FittedTransformer
+from skbound.classifiers._fitted_transformer import FittedTransformer
 from skbound.protocols import FittedModel, Holdout, PACBayes, PickToLearn, Progressive
 from skbound.regularizers import RandomAffine, RandomShift
 from skbound.tokenizers import PatchTokenizer

@@ -35,7 +35,7 @@ html_theme_options = {"show_prev_next": False, "secondary_sidebar_items": ["page
 
 def skip_request_methods(app, what, name, obj, skip, options):
     """Leave out set_fit_request and the like: scikit-learn writes them into each estimator."""
-    return True if re.fullmatch(r"set_\w+_request", name) else None
+    return True if re.fullmatch(r"set_\w+_request|get_metadata_routing", name) else None
 
 
 def setup(app):

@@ -6,7 +6,7 @@ from numbers import Real
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, is_classifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -17,19 +17,13 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from skbound._inputs import (
-    check_labels,
-    check_weights,
-    from_torch,
-    weight_keyword,
-)
-from skbound._random_state import draw_seed, seed_unset
-from skbound._sklearn_compat import HasMethods, Interval, fit_context, safe_indexing
+from skbound._inputs import check_labels, check_weights, from_torch
+from skbound._random_state import draw_seed
+from skbound._sklearn_compat import HasMethods, Interval, fit_context
+from skbound.classifiers._black_box import BlackBox
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
-from skbound.classifiers._ensembles import ClassifierEnsemble
-from skbound.classifiers._mixtures import ClassifierMixture, aligned
-from skbound.classifiers._rows import LabelledRows
-from skbound.protocols import FittedModel
+from skbound.classifiers._mixtures import aligned
+from skbound.classifiers._row_wise import check_row_wise
 
 __all__ = ["BoundedClassifier"]
 
@@ -38,13 +32,15 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     """Give any scikit-learn classifier an upper bound on its true error.
 
     Rows are set aside first and `estimator`, which may be a whole pipeline, is fitted on the
-    others, so that preprocessing never sees a certified row.
+    others, so that preprocessing never sees a certified row. Other protocols spend the rows
+    otherwise, and may let several clones of `estimator` answer together.
 
     Parameters
     ----------
     estimator : classifier
         Cloned and fitted; a whole pipeline is fine. A certified classifier inside it
-        trains on all rows that it gets, with ``protocol=None``.
+        trains on all rows that it gets, with ``protocol=None``. Refused are a FrozenEstimator
+        inside it, a precomputed kernel, and a ``predict`` that depends on the rest of the batch.
     protocol : str, None or protocol object, default="holdout"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. None trains on all of them and certifies nothing.
@@ -54,30 +50,40 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     delta : float, default=0.05
         Probability with which the certificate may fail, in [1e-300, 1).
     random_state : int, RandomState instance or None, default=None
-        Chooses the certified rows and seeds what `estimator` leaves unseeded.
+        Chooses the certified rows and seeds what `estimator` leaves unseeded. Where a protocol
+        trains several clones that differ in their seed, as ``"cross_fit"`` and
+        ``Holdout(n_members=5)`` do, every ``random_state`` in `estimator`, at any depth and set or
+        not, is replaced by the seed of the clone.
 
     Attributes
     ----------
     generalization_bound_ : float
-        Upper bound on the true error of ``predict``; may exceed 1.
+        Upper bound on the true error of ``predict``; may exceed 1, and is 1 where nothing is
+        certified.
     certificate_ : Certificate
         The same with level, terms, assumptions and ``statement()``.
     bounds_ : dict of str to Certificate
-        Every certificate, each alone at `delta`; the smallest of them is not paid for.
+        Every certificate, each alone at `delta`; the smallest of them is not paid for. Empty
+        where nothing is certified.
     predicted_error_ : Estimate
-        Point prediction of the true error, no bound.
+        Point prediction of the true error, no bound; NaN where nothing is certified.
     evidence_ : Evidence
         The numbers that all of these were computed from.
     estimator_ : classifier
-        The fitted classifier; where several answer, an object whose ``parts`` are those.
+        The fitted classifier; where several answer, an object whose ``parts`` are those. Its
+        methods decide which of ``predict_proba``, ``predict_log_proba`` and
+        ``decision_function`` there are; before fit, those of `estimator` do. A vote has
+        probabilities, the shares of votes, whatever `estimator` has; votes and averages have no
+        ``decision_function``.
     classes_ : ndarray of shape (n_classes,)
-        Labels seen in fit.
+        Labels seen in fit, certified rows included.
     n_features_in_ : int
         Columns seen in fit, where the data have columns.
     feature_names_in_ : ndarray of str
         Their names, for a DataFrame.
     n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
-        Rows trained on, certified on, and used to decide when to stop.
+        Rows trained on and certified on, the first of the last classifier where several answer.
+        The third is 0: what `estimator` sets aside itself counts as trained on.
 
     See Also
     --------
@@ -137,7 +143,8 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
         Raises
         ------
         ValueError, TypeError
-            If data or parameters are unusable; nothing has changed then.
+            If data or parameters are unusable, or the fitted classifier answers rows otherwise
+            alone than together, in a look at 16 of them; nothing has changed then.
         """
         protocol = self._resolve()
         self._check_estimator()
@@ -147,8 +154,10 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
             check_consistent_length(X, y)
             weights = check_weights(sample_weight, X, type(self).__name__)
             seed = draw_seed(self.random_state)
-            learner = _BlackBox(self.estimator, X, y, weights, seed)
+            learner = BlackBox(self.estimator, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
+            if evidence.n_certified:
+                check_row_wise(fit.model, learner)
             self.estimator_ = fit.model
             self.classes_ = learner.classes
             self._record(fit, evidence)
@@ -279,55 +288,3 @@ def _holds_frozen(value):
     if isinstance(value, list | tuple):
         return any(_holds_frozen(part) for part in value)
     return isinstance(value, FrozenEstimator)
-
-
-class _BlackBox(LabelledRows):
-    """A classifier and data, seen through the interface of a protocol."""
-
-    def __init__(self, estimator, X, y, weights, seed):
-        super().__init__(X, y, weights)
-        self.estimator, self.seed = estimator, seed
-
-    def fit(self, rows, *, seed=None):
-        chosen = self.positions[rows]
-        model = clone(self.estimator)
-        model = seed_unset(model, self.seed if seed is None else seed, every=seed is not None)
-        # A certified classifier inside would set rows aside a second time, for nothing.
-        for part in [model, *model.get_params(deep=True).values()]:
-            if isinstance(part, CertifiedMixin):
-                part.set_params(protocol=None)
-        keywords = {}
-        if self.weights is not None:
-            keywords = weight_keyword(model, self.weights[chosen])
-        model.fit(safe_indexing(self.X, chosen), self.y[chosen], **keywords)
-        return FittedModel(model=model, n_fit=len(rows))
-
-    def losses(self, fit, rows):
-        chosen = self.positions[rows]
-        # Taken anew for each call: a step may work in place.
-        predicted = np.ravel(fit.model.predict(safe_indexing(self.X, chosen)))
-        probabilities = None
-        if hasattr(fit.model, "predict_proba"):
-            probabilities = aligned(fit.model, safe_indexing(self.X, chosen), self.classes)
-        return self.sample(rows, predicted, probabilities)
-
-    def votes(self, fit, rows):
-        predicted = np.ravel(fit.model.predict(safe_indexing(self.X, self.positions[rows])))
-        return np.searchsorted(self.classes, predicted)
-
-    def probabilities(self, fit, rows):
-        return aligned(fit.model, safe_indexing(self.X, self.positions[rows]), self.classes)
-
-    def log_losses(self, fit, rows):
-        return super().log_losses(fit, rows) if hasattr(fit.model, "predict_proba") else None
-
-    def ensemble(self, fits, weights, how):
-        parts = tuple(fit.model for fit in fits)
-        return ClassifierEnsemble(parts, tuple(weights), how, self.classes)
-
-    def ensemble_rule(self, fits):
-        smooth = all(hasattr(fit.model, "predict_proba") for fit in fits)
-        return "average" if smooth else "majority"
-
-    def mixture(self, fits, choice):
-        return ClassifierMixture(tuple(fit.model for fit in fits), choice, self.classes)

@@ -101,7 +101,7 @@ class CertifiedMixin(FitHintMixin):
 
     @property
     def bounds_(self):
-        """Every certificate of the fit, each alone at its level: computed when asked for."""
+        """Every certificate of the fit by its name, each alone at `delta`."""
         if self.evidence_.n_certified == 0:
             return {}
         return certificates(self.evidence_, self.certificate_.delta)

@@ -5,19 +5,36 @@ from __future__ import annotations
 from inspect import signature
 
 import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
 
 from skbound.regularizers import Regularizer
 
 __all__ = [
-    "check_callbacks",
     "check_class_weight",
-    "check_heads",
-    "check_optimizer",
-    "check_regularizers",
+    "check_parameters",
 ]
 
 
-def check_callbacks(callbacks):
+def check_parameters(classifier):
+    """Refuse parameters of the wrong kind, before any row is looked at.
+
+    Parameters
+    ----------
+    classifier : TransformerClassifier
+        With the parameters that the user gave.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Naming the parameter.
+    """
+    _check_heads(classifier.width, classifier.n_heads)
+    _check_callbacks(classifier.callbacks)
+    _check_optimizer(classifier.optimizer)
+    _check_regularizers(classifier.regularizers)
+
+
+def _check_callbacks(callbacks):
     """Refuse what is no skorch callback.
 
     Parameters
@@ -37,19 +54,23 @@ def check_callbacks(callbacks):
             )
 
 
-def check_class_weight(class_weight):
-    """Refuse weights of classes that are not finite or negative.
+def check_class_weight(class_weight, classes):
+    """Refuse weights of unknown classes, and weights that are not finite or negative.
 
     Parameters
     ----------
     class_weight : dict, "balanced" or None
         From the user.
+    classes : ndarray of shape (n_classes,)
+        All labels.
 
     Raises
     ------
     ValueError
-        Naming the weight.
+        Naming the class.
     """
+    # scikit-learn's own words for a class that there is not.
+    compute_class_weight(class_weight, classes=classes, y=classes)
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
             if not (np.isfinite(weight) and weight >= 0):
@@ -59,7 +80,7 @@ def check_class_weight(class_weight):
                 )
 
 
-def check_heads(width, n_heads):
+def _check_heads(width, n_heads):
     """Refuse a width that cannot be shared equally by the heads.
 
     Parameters
@@ -78,7 +99,7 @@ def check_heads(width, n_heads):
         )
 
 
-def check_optimizer(optimizer):
+def _check_optimizer(optimizer):
     """Refuse a class that is no torch optimizer with a rate and a weight decay.
 
     Parameters
@@ -101,7 +122,7 @@ def check_optimizer(optimizer):
         )
 
 
-def check_regularizers(regularizers):
+def _check_regularizers(regularizers):
     """Refuse what is no regulariser.
 
     Parameters

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from hashlib import blake2b
+from dataclasses import replace
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
@@ -13,43 +12,15 @@ from skbound._inputs import check_labels
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import fit_context
 from skbound.bounds import resolve_bound
+from skbound.classifiers._calls import Calls
 from skbound.classifiers._certified import as_before_on_error
-from skbound.classifiers._parameters import (
-    check_callbacks,
-    check_class_weight,
-    check_heads,
-    check_optimizer,
-)
+from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.protocols import Progressive, resolve_protocol
-from skbound.protocols._mixture import canonical_rows
 from skbound.protocols._stream import Stream
 from skbound.tokenizers import resolve_tokenizer
 
 __all__ = ["PartialFitMixin"]
-
-
-@dataclass(frozen=True)
-class _Calls:
-    """What earlier calls leave for the next.
-
-    Parameters
-    ----------
-    X, y : ndarray
-        All rows so far.
-    seen : frozenset of bytes
-        Hashes of these rows with their labels.
-    seed : int
-        Of everything random.
-    stream : Stream
-        The predictors.
-    """
-
-    X: np.ndarray
-    y: np.ndarray
-    seen: frozenset
-    seed: int
-    stream: Stream | None = None
 
 
 def _can_partial_fit(estimator):
@@ -89,10 +60,18 @@ class PartialFitMixin:
         at once, so one may go on until it is small enough. All rows and nets are kept. After
         ``fit``, which keeps no rows, the first call begins anew.
 
+        Architecture, `tokenizer`, `dtype`, `bound` and `delta` are those of the first call, and
+        must not be changed later; so are the seeds, which later calls do not look at. Of the
+        protocol's parameters only its ``random_state`` counts: the calls are the blocks, and
+        every net goes on from the one before.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Fresh rows, drawn like all others; with ``protocol="progressive"`` only.
+            Fresh rows, drawn like all others, each passed once. Up to 3 of a call's rows, or 3 %
+            if that is more, may equal earlier ones with their labels, as chance brings about in
+            discrete data. A row that is passed again is not told from these: its loss would count
+            as that of a fresh one.
         y : array-like of shape (n_samples,)
             Their labels.
         classes : array-like of shape (n_classes,) or None, default=None
@@ -107,26 +86,30 @@ class PartialFitMixin:
         Raises
         ------
         ValueError, TypeError
-            If data or parameters are unusable, or a row was seen in an earlier call; the
-            estimator is then as it was before.
+            If data or parameters are unusable, more rows than that were in an earlier call, or
+            what must stay was changed; the estimator is then as it was before.
+        AttributeError
+            With a protocol other than ``Progressive(predictor="mixture")``.
         """
-        check_heads(self.width, self.n_heads)
-        check_callbacks(self.callbacks)
-        check_optimizer(self.optimizer)
-        check_class_weight(self.class_weight)
+        # scikit-learn's decorator leaves this out once there is a fit.
+        self._validate_params()
+        check_parameters(self)
         self._check_stream_bound()
         calls = vars(self).get("_calls")
+        if calls is not None:
+            calls.check_settings(self)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=calls is None)
             y = check_labels(y)
             check_consistent_length(X, y)
             known = self._known_classes(classes, first=calls is None)
             _check_known(y, known)
-            calls = self._with_fresh_rows(calls, X, y)
+            check_class_weight(self.class_weight, known)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
+            calls = Calls.first(self, X, y) if calls is None else calls.with_fresh_rows(X, y)
             learner = TransformerLearner(self, tokenizer, calls.X, calls.y, None, calls.seed, known)
             if calls.stream is None:
-                stream = Stream.begin(learner, calls.seed)
+                stream = Stream.begin(learner, self._key_seed(calls.seed))
             else:
                 stream = calls.stream.go_on(learner)
             self._calls = replace(calls, stream=stream)
@@ -141,6 +124,11 @@ class PartialFitMixin:
         example = replace(example, certified=replace(example.certified, planned=False, guess=None))
         resolve_bound(self.bound, example).terms(example, 0.05)
 
+    def _key_seed(self, seed):
+        """Return the seed of what the protocol draws: its own, where it has one."""
+        own = resolve_protocol(self.protocol).random_state
+        return seed if own is None else draw_seed(own)
+
     def _known_classes(self, classes, *, first):
         if classes is None and not hasattr(self, "classes_"):
             raise ValueError("classes must be passed on the first call to partial_fit.")
@@ -154,29 +142,6 @@ class PartialFitMixin:
             )
         return given
 
-    def _with_fresh_rows(self, calls, X, y):
-        """Return all rows so far; refuse those that were trained on already."""
-        hashes = {
-            blake2b(row.tobytes() + _label(label), digest_size=16).digest()
-            for row, label in zip(canonical_rows(X), y.tolist(), strict=True)
-        }
-        if calls is None:
-            seed = draw_seed(self.random_state)
-            return _Calls(X.copy(), y.copy(), frozenset(hashes), seed)
-        known = len(hashes & calls.seen)
-        if known:
-            raise ValueError(
-                f"partial_fit needs fresh rows, because it evaluates them before it trains on "
-                f"them, but {known} of {len(X)} rows, with their labels, were in an earlier call. "
-                f"Pass each row once."
-            )
-        return replace(
-            calls,
-            X=np.concatenate([calls.X, X]),
-            y=np.concatenate([calls.y, y]),
-            seen=calls.seen | hashes,
-        )
-
 
 def _check_known(y, classes):
     unknown = np.setdiff1d(y, classes)
@@ -185,8 +150,3 @@ def _check_known(y, classes):
             f"y has labels that are not among classes: {unknown.tolist()}, expected only "
             f"{classes.tolist()}."
         )
-
-
-def _label(label) -> bytes:
-    """Return a label in a form that is the same for 1, 1.0 and True."""
-    return repr(float(label) if isinstance(label, (bool, int, float)) else label).encode()

@@ -5,40 +5,36 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import (
-    check_array,
-    check_consistent_length,
-    check_is_fitted,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length
 
-from skbound._inputs import check_columns, check_labels, check_weights, from_torch
+from skbound._inputs import check_labels, check_weights
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
-from skbound.classifiers._parameters import (
-    check_callbacks,
-    check_class_weight,
-    check_heads,
-    check_optimizer,
-    check_regularizers,
-)
+from skbound.classifiers._net_predictions import NetPredictionsMixin
+from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._partial_fit import PartialFitMixin
-from skbound.classifiers._transformer_learner import FittedTransformer, TransformerLearner
+from skbound.classifiers._table_or_sequences import TableOrSequencesMixin
+from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
 
 __all__ = ["TransformerClassifier"]
 
 
-class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, BaseEstimator):
+class TransformerClassifier(
+    PartialFitMixin,
+    NetPredictionsMixin,
+    TableOrSequencesMixin,
+    CertifiedMixin,
+    ClassifierMixin,
+    BaseEstimator,
+):
     """Transformer classifier with an upper bound on its true error.
 
-    ``fit`` sets a random fifth of the rows aside, trains on the others, and computes from the
-    rows set aside an upper bound on ``P(predict(x) != y)`` that holds with probability at least
-    ``1 - delta``.
+    By default ``fit`` sets a random fifth of the rows aside (at most 10,000, and none below 100
+    rows), trains on the others, and computes from the rows set aside an upper bound on
+    ``P(predict(x) != y)`` that holds with probability at least ``1 - delta``.
 
     Parameters
     ----------
@@ -64,7 +60,7 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
     weight_decay : float, default=0.01
         Acts on weight matrices, not on norms, biases and embeddings.
     label_smoothing : float, default=0.0
-        In [0, 1).
+        Share of each label that training spreads evenly over all classes, in [0, 1).
     gradient_clip : float or None, default=1.0
         Largest norm of a step's gradient; None does not limit it.
     early_stopping : bool, default=False
@@ -75,7 +71,7 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
     n_iter_no_change : int, default=10
         Patience of early stopping, in epochs.
     class_weight : dict, "balanced" or None, default=None
-        Acts on training only.
+        Acts on training only. "balanced" counts the rows trained on, as scikit-learn does.
     tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object, default="auto"
         "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
         (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
@@ -110,17 +106,19 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
     Attributes
     ----------
     generalization_bound_ : float
-        Upper bound on the true error of ``predict``; may exceed 1.
+        Upper bound on the true error of ``predict``; may exceed 1, and is 1 where nothing is
+        certified.
     certificate_ : Certificate
         The same with level, terms, assumptions and ``statement()``.
     bounds_ : dict of str to Certificate
-        Every certificate, each alone at `delta`; the smallest of them is not paid for.
+        Every certificate, each alone at `delta`; the smallest of them is not paid for. Empty
+        where nothing is certified.
     predicted_error_ : Estimate
-        Point prediction of the true error, no bound.
+        Point prediction of the true error, no bound; NaN where nothing is certified.
     evidence_ : Evidence
         The numbers that all of these were computed from.
     classes_ : ndarray of shape (n_classes,)
-        Labels seen in fit.
+        Labels seen in fit, certified rows included, or given to ``partial_fit``.
     n_features_in_ : int
         Numbers per row of a table, or per token of a sequence; columns of 3-D images.
     n_tokens_in_ : int
@@ -128,14 +126,16 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
     feature_names_in_ : ndarray of str
         Column names, for a DataFrame.
     n_samples_fit_, n_samples_certified_, n_samples_validation_ : int
-        Rows trained on, certified on, and used to decide when to stop.
+        Rows trained on, certified on, and used to decide when to stop; where several nets answer,
+        the first and the third are those of the last net.
     n_iter_ : int
-        Epochs trained.
+        Epochs trained, those of `history_`.
     history_ : list of dict
         Losses and seconds per epoch.
     net_ : skorch.NeuralNetClassifier or None
-        The trained net; None if there is only one class. Where several nets answer, the last of
-        them, with its `history_` and `tokenizer_`; ``predict`` uses all of them.
+        The trained net, whose ``module_`` makes logits of what ``tokenizer_.prepare`` returns; None
+        if there is only one class. Where several nets answer, the last of them, with its `history_`
+        and `tokenizer_`; ``predict`` uses all of them.
     tokenizer_ : tokenizer
         Fitted on training rows only.
     device_ : str
@@ -275,19 +275,15 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
             estimator is then as it was before.
         """
         protocol = self._resolve()
-        check_heads(self.width, self.n_heads)
-        check_callbacks(self.callbacks)
-        check_optimizer(self.optimizer)
-        check_regularizers(self.regularizers)
+        check_parameters(self)
         with as_before_on_error(self):
             X = self._check_rows(X, reset=True)
             y = check_labels(y)
             check_consistent_length(X, y)
             weights = check_weights(sample_weight, X, type(self).__name__)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
-            # Checked on all labels: a class named in a dict may be missing from the trained rows.
-            compute_class_weight(self.class_weight, classes=np.unique(y), y=y)
-            check_class_weight(self.class_weight)
+            # All labels: a class named in a dict may be missing from the trained rows.
+            check_class_weight(self.class_weight, np.unique(y))
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
@@ -295,118 +291,3 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
             self._keep(fit, learner.classes)
             self._record(fit, evidence)
         return self
-
-    def _keep(self, fit, classes):
-        """Set the attributes that make up the predictor."""
-        self.classes_ = classes
-        single = isinstance(fit.model, FittedTransformer)
-        self._several = None if single else fit.model
-        last = fit.model if single else fit.model.parts[-1]
-        self.net_, self.tokenizer_ = last.net, last.tokenizer
-        self.history_, self.device_ = last.history, last.device
-        self.n_iter_ = len(self.history_)
-
-    def predict(self, X):
-        """Predict labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels, as given to fit.
-        """
-        codes = self._logits(X).argmax(axis=1)
-        return self.classes_[codes]
-
-    def predict_proba(self, X):
-        """Predict class probabilities.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns as in ``classes_``.
-        """
-        return softmax(self._logits(X), axis=1)
-
-    def decision_function(self, X):
-        """Return the logits.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            For two classes the difference of the two logits.
-        """
-        logits = self._logits(X)
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
-
-    def _logits(self, X):
-        check_is_fitted(self)
-        X = self._check_rows(X, reset=False)
-        if self._several is not None:
-            return self._several.logits(X)
-        model = FittedTransformer(
-            self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
-        )
-        return model.logits(X)
-
-    def _check_rows(self, X, *, reset):
-        """Return X as an array of finite numbers with two or three dimensions."""
-        X = from_torch(X, "X")
-        check_columns(X)
-        if not hasattr(X, "columns") and getattr(X, "ndim", None) is None:
-            X = np.asarray(X)
-        ndim = getattr(X, "ndim", 2)
-        if ndim > 3:
-            raise ValueError(
-                f"X must have two dimensions (n_samples, n_features) or three dimensions "
-                f"(n_samples, n_tokens, n_features), got {ndim}."
-            )
-        accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
-        if ndim == 3:
-            X = check_array(X, allow_nd=True, estimator=self, input_name="X", **accepted)
-            self._check_sequences(X, reset=reset)
-            return X
-        if reset:
-            vars(self).pop("n_tokens_in_", None)
-        elif hasattr(self, "n_tokens_in_"):
-            raise ValueError(
-                f"X must have three dimensions (n_samples, n_tokens, n_features) as in fit, got "
-                f"{ndim}."
-            )
-        return validate_data(self, X, reset=reset, **accepted)
-
-    def _check_sequences(self, X, *, reset):
-        shape = X.shape[1:]
-        if 0 in shape:
-            raise ValueError(
-                f"X must hold at least one token with at least one feature per row, got shape "
-                f"{X.shape}."
-            )
-        if reset:
-            vars(self).pop("feature_names_in_", None)
-            self.n_tokens_in_, self.n_features_in_ = shape
-        elif shape != (seen := (getattr(self, "n_tokens_in_", None), self.n_features_in_)):
-            raise ValueError(
-                f"X has rows of shape {shape}, but TransformerClassifier is expecting {seen} "
-                f"tokens and features as in fit."
-            )
-
-    def __sklearn_tags__(self):
-        """Say that sequences are welcome too."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.three_d_array = True
-        return tags

@@ -7,25 +7,13 @@ import pytest
 from scipy.special import softmax
 from sklearn.base import clone
 
-from skbound import TransformerClassifier
 from skbound.bounds import ProgressiveBound, ProgressiveMixtureBound
 from skbound.datasets import GaussianPair
 from skbound.exceptions import MissingEvidenceError
 from skbound.protocols import Holdout, Progressive
 from skbound.protocols._stream import Stream
 from tests.honesty import many_classes
-
-TINY = TransformerClassifier(
-    depth=1, width=8, n_heads=2, max_epochs=4, protocol="progressive", random_state=0
-)
-CALLS = [slice(0, 120), slice(120, 200), slice(200, 300), slice(300, 360)]
-
-
-def in_calls(X, y, model=TINY, calls=CALLS):
-    model = clone(model)
-    for call in calls:
-        model.partial_fit(X[call], y[call], classes=np.unique(y))
-    return model
+from tests.streams import CALLS, TINY, in_calls
 
 
 def check_losses_are_of_nets_that_had_not_seen_the_rows(model, X, y):
@@ -111,13 +99,15 @@ def test_rows_of_earlier_calls_are_refused():
     X, y = many_classes(360, 3)
     model = in_calls(X, y, calls=CALLS[:2])
     before, certificate = vars(model).copy(), model.certificate_
-    with pytest.raises(ValueError, match=r"fresh rows.* 1 of 61 rows"):
-        model.partial_fit(np.r_[X[300:], -0.0 + X[:1]], np.r_[y[300:], y[:1]])
+    with pytest.raises(ValueError, match=r"fresh rows.* at most 3 of 64 rows .* but 4 do"):
+        model.partial_fit(np.r_[X[300:], -0.0 + X[:4]], np.r_[y[300:], y[:4]])
+    with pytest.raises(ValueError, match=r"at most 3 of 80 rows .* but 80 do"):
+        model.partial_fit(X[CALLS[1]], y[CALLS[1]])
     assert vars(model) == before
     assert model.certificate_ is certificate
     # The same numbers with another label are another row.
-    model.partial_fit(X[:1], (y[:1] + 1) % 3)
-    assert model.n_samples_certified_ == 81
+    model.partial_fit(X[:4], (y[:4] + 1) % 3)
+    assert model.n_samples_certified_ == 84
 
 
 @pytest.mark.parametrize(

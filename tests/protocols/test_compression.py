@@ -18,7 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier, certify
 from skbound._random_state import draw_seed
 from skbound.bounds import PickToLearnBound
-from skbound.classifiers._bounded import _BlackBox
+from skbound.classifiers._black_box import BlackBox
 from skbound.evidence import Sample
 from skbound.exceptions import MissingEvidenceError, SkboundWarning
 from skbound.protocols import FittedModel, PickToLearn
@@ -380,7 +380,7 @@ def test_how_many_rows_are_moved():
     ],
 )
 def test_parameters_out_of_range(settings, message, monkeypatch):
-    monkeypatch.setattr(_BlackBox, "fit", None)
+    monkeypatch.setattr(BlackBox, "fit", None)
     model = BoundedClassifier(LogisticRegression(), protocol=PickToLearn(**settings))
     with pytest.raises(ValueError, match=message):
         model.fit(*rows_and_labels(200))

@@ -14,6 +14,7 @@ from skorch.callbacks import Callback
 from skbound import TransformerClassifier
 from skbound._training._shares import split_batch
 from skbound.classifiers._transformer_learner import TransformerLearner
+from skbound.protocols._subspace import random_subspace
 from skbound.tokenizers import TableTokenizer
 
 X, Y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
@@ -149,3 +150,25 @@ def _pulled(model):
     rows = np.arange(200)
     start = learner.fit(rows)
     return learner.parameters(learner.fit(rows, start=start, pull=3.0))
+
+
+@pytest.mark.parametrize("n_threads", [None, 1, 2])
+def test_all_trainings_leave_torch_the_same_threads(n_threads):
+    """Threads that share a batch do not share the work on each number as well."""
+    seen = []
+
+    class Threads(Callback):
+        def on_batch_begin(self, net, **kwargs):
+            seen.append(torch.get_num_threads())
+
+    model = clone(SMALL).set_params(n_threads=n_threads, callbacks=[Threads()], max_epochs=1)
+    learner = TransformerLearner(model, TableTokenizer(), X, Y, None, 0)
+    rows = np.arange(200)
+    before = torch.get_num_threads()
+    center = learner.fit(rows)
+    n_weights = learner.parameters(center).size
+    subspace = random_subspace(n_weights, 8, 1.0, np.random.default_rng(0))
+    learner.fit_coordinates(rows, center, subspace)
+    expected = before if n_threads is None else 1
+    assert set(seen) == {expected}
+    assert torch.get_num_threads() == before

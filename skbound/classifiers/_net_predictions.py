@@ -1,0 +1,83 @@
+"""What a fitted TransformerClassifier answers."""
+
+from __future__ import annotations
+
+from scipy.special import softmax
+from sklearn.utils.validation import check_is_fitted
+
+from skbound.classifiers._fitted_transformer import FittedTransformer
+
+__all__ = ["NetPredictionsMixin"]
+
+
+class NetPredictionsMixin:
+    """Keep the predictor that a fit left behind, and predict with it."""
+
+    def _keep(self, fit, classes):
+        """Set the attributes that make up the predictor."""
+        self.classes_ = classes
+        single = isinstance(fit.model, FittedTransformer)
+        self._several = None if single else fit.model
+        last = fit.model if single else fit.model.parts[-1]
+        self.net_, self.tokenizer_ = last.net, last.tokenizer
+        self.history_, self.device_ = last.history, last.device
+        self.n_iter_ = len(self.history_)
+
+    def predict(self, X):
+        """Predict labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Labels, as given to fit.
+        """
+        codes = self._logits(X).argmax(axis=1)
+        return self.classes_[codes]
+
+    def predict_proba(self, X):
+        """Predict class probabilities.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Columns as in ``classes_``.
+        """
+        return softmax(self._logits(X), axis=1)
+
+    def decision_function(self, X):
+        """Return the logits.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features) or (n_samples, n_tokens, n_features)
+            Rows as in fit.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_classes)
+            For two classes the difference of the two logits. Where several nets answer together,
+            the logarithms of their averaged probabilities or shares of votes, at least 1e-12, take
+            the place of logits.
+        """
+        logits = self._logits(X)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+
+    def _logits(self, X):
+        check_is_fitted(self)
+        X = self._check_rows(X, reset=False)
+        if self._several is not None:
+            return self._several.logits(X)
+        model = FittedTransformer(
+            self.net_, self.tokenizer_, self.history_, self.device_, len(self.classes_)
+        )
+        return model.logits(X)

@@ -1,0 +1,203 @@
+"""Training a net on chosen rows, as the parameters of a TransformerClassifier say."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import torch
+from sklearn.base import clone
+from sklearn.utils.class_weight import compute_sample_weight
+from torch.utils.data import TensorDataset
+
+from skbound._nn._transformer import build_transformer
+from skbound._training._net import TrainingPlan, train
+from skbound._training._threads import torch_threads
+from skbound.classifiers._fitted_transformer import FittedTransformer
+from skbound.classifiers._rows import LabelledRows
+from skbound.protocols import FittedModel
+
+__all__ = ["NetTraining"]
+
+
+class NetTraining(LabelledRows):
+    """Train Transformers on chosen rows of one data set.
+
+    Parameters
+    ----------
+    params : TransformerClassifier
+        Its parameters are read, never changed.
+    tokenizer : tokenizer
+        Cloned for each fit.
+    X : ndarray of shape (n_samples, ...)
+        Validated rows.
+    y : ndarray of shape (n_samples,)
+        Labels.
+    weights : ndarray of shape (n_samples,) or None
+        Rows of weight zero are absent.
+    seed : int
+        Of everything random in a fit.
+    classes : ndarray or None, default=None
+        All labels, sorted; None takes those that occur.
+    """
+
+    def __init__(self, params, tokenizer, X, y, weights, seed, classes=None):
+        super().__init__(X, y, weights, classes)
+        self.params, self.tokenizer, self.seed = params, tokenizer, seed
+
+    def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
+        """Train a net on `rows`.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+        seed : int or None, default=None
+            Of the initial weights, the order of rows and dropout; None takes the learner's own.
+        start : FittedModel or None, default=None
+            Whose weights and tokenizer to go on with; None starts afresh.
+        effort : float, default=1.0
+            Share of ``max_epochs`` to train; at least one epoch, or none at 0, which leaves the
+            initial weights.
+        pull : float, default=0.0
+            ``pull / 2`` times the squared distance from the initial weights is added to the loss.
+
+        Returns
+        -------
+        FittedModel
+            Holding a FittedTransformer.
+        """
+        device = self._device()
+        validation_rows = np.empty(0, dtype=np.intp)
+        if self.params.early_stopping and effort:
+            rows, validation_rows = self._set_aside(rows)
+        weights = self._weights(rows)
+        seed = self.seed if seed is None else seed
+        if start is None:
+            tokenizer = clone(self.tokenizer)
+            tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
+        else:
+            tokenizer = start.model.tokenizer
+        n_classes = len(self.classes)
+        net, history = None, []
+        if n_classes > 1:
+            with self._threads(device):
+                if start is None:
+                    module = self._module(tokenizer, seed)
+                else:
+                    module = copy.deepcopy(start.model.net.module_)
+                validation = None
+                if len(validation_rows):
+                    of_validation = self._weights(validation_rows)
+                    validation = self._tensors(tokenizer, validation_rows, of_validation, device)
+                data = self._tensors(tokenizer, rows, weights, device)
+                plan = self._plan(len(rows), device, effort=effort, pull=pull)
+                net, history = train(module, data, validation, plan, seed=seed, n_classes=n_classes)
+        model = FittedTransformer(net, tokenizer, history, device, n_classes)
+        return FittedModel(model=model, n_fit=len(rows), n_validation=len(validation_rows))
+
+    def training_weights(self, rows):
+        """Return the weights with which training counts rows, those of classes included.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Which rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Of mean 1.
+        """
+        return self._weights(rows)
+
+    def _module(self, tokenizer, seed):
+        """Return an untrained module."""
+        p = self.params
+        return build_transformer(
+            tokenizer.embedding,
+            seed=seed,
+            dtype=getattr(torch, p.dtype),
+            n_classes=len(self.classes),
+            width=p.width,
+            depth=p.depth,
+            n_heads=p.n_heads,
+            dropout=p.dropout,
+            pooling=p.pooling,
+        )
+
+    def _set_aside(self, rows):
+        """Split off the rows that decide when to stop."""
+        n_validation = max(1, round(self.params.validation_fraction * len(rows)))
+        if n_validation >= len(rows):
+            raise ValueError(
+                f"early_stopping needs at least one row to train on and one to validate, got "
+                f"{len(rows)} rows with validation_fraction={self.params.validation_fraction}."
+            )
+        order = np.random.default_rng([self.seed, 1]).permutation(rows)
+        return np.sort(order[n_validation:]), np.sort(order[:n_validation])
+
+    def _weights(self, rows):
+        """Return weights of mean one, so that the learning rate keeps its meaning."""
+        weights = np.ones(len(rows)) if self.weights is None else self.own_weights(rows)
+        class_weight = self.params.class_weight
+        if class_weight is not None:
+            labels = self.classes[self.codes[rows]]
+            if isinstance(class_weight, dict):
+                present = set(labels.tolist())
+                class_weight = {k: v for k, v in class_weight.items() if k in present} or None
+            weights = weights * compute_sample_weight(class_weight, labels)
+        if not weights.any():
+            raise ValueError(
+                "The rows to train on all have weight zero. Use class_weight with positive "
+                "weights for the classes that occur."
+            )
+        return weights / weights.mean()
+
+    def _tensors(self, tokenizer, rows, weights, device):
+        dtype = getattr(torch, self.params.dtype)
+        prepared = tokenizer.prepare(self.X[self.positions[rows]])
+        X = torch.as_tensor(np.ascontiguousarray(prepared)).to(device, dtype)
+        labels = torch.as_tensor(self.codes[rows]).to(device)
+        return TensorDataset(X, labels, torch.as_tensor(weights).to(device, dtype))
+
+    def _plan(self, n_rows, device, *, effort, pull):
+        p = self.params
+        batch_size = p.batch_size
+        if batch_size == "auto":
+            batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 32)), 6, 9))
+        return TrainingPlan(
+            max_epochs=max(1, round(effort * p.max_epochs)) if effort else 0,
+            batch_size=batch_size,
+            lr=p.lr,
+            optimizer=p.optimizer,
+            weight_decay=p.weight_decay,
+            label_smoothing=p.label_smoothing,
+            gradient_clip=p.gradient_clip,
+            n_iter_no_change=p.n_iter_no_change,
+            regularizers=tuple(clone(regularizer) for regularizer in p.regularizers),
+            callbacks=tuple(p.callbacks),
+            device=device,
+            verbose=p.verbose,
+            n_threads=p.n_threads or 1,
+            pull=pull,
+        )
+
+    def _threads(self, device):
+        """Pin torch's threads for a training."""
+        # Several threads share the rows of a batch, rather than the work on each number.
+        in_shares = device == "cpu" and self.params.n_threads is not None
+        return torch_threads(1 if in_shares else self.params.n_threads)
+
+    def _device(self):
+        device = self.params.device
+        if device == "auto":
+            return "cuda" if torch.cuda.is_available() else "cpu"
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:
+            raise ValueError(
+                f"device={device!r} cannot be used here. Use 'auto', 'cpu', or 'cuda' on a machine "
+                f"with one."
+            ) from error
+        return device
