@@ -65,7 +65,8 @@ class Layer:
     @cached_property
     def singular_values(self) -> Matrix:
         """Exact singular values, largest first."""
-        return np.linalg.svd(self.weight, compute_uv=False)
+        values: Matrix = np.linalg.svd(self.weight, compute_uv=False)
+        return values
 
     @property
     def spectral_norm(self) -> float:
