@@ -65,8 +65,7 @@ class Layer:
     @cached_property
     def singular_values(self) -> Matrix:
         """Exact singular values, largest first."""
-        values: Matrix = np.linalg.svd(self.weight, compute_uv=False)
-        return values
+        return np.asarray(np.linalg.svd(self.weight, compute_uv=False), np.float64)
 
     @property
     def spectral_norm(self) -> float:
