@@ -177,7 +177,7 @@ def _splits(cv, X, y, seed):
 
 def _certified(candidate, X, y, weights):
     """Fit on all rows, as the estimator would."""
-    outcome = fit_candidate(clone(candidate), X, y, weights, 1)
+    outcome = fit_candidate(clone(candidate), X, y, weights)
     if outcome.failure is not None:
         raise outcome.failure
     return outcome

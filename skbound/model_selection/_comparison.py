@@ -148,7 +148,7 @@ class Comparison:
         pandas.DataFrame
             Indexed by name.
         """
-        import pandas as pd
+        import pandas as pd  # type: ignore[import-untyped]
 
         table = {
             name: {
