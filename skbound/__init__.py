@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         FitOnce,
         bound_scorer,
         certify,
+        compare_regularizers,
     )
 
 __version__ = "0.1.0"
@@ -25,6 +26,7 @@ __all__ = [
     "__version__",
     "bound_scorer",
     "certify",
+    "compare_regularizers",
 ]
 
 _HOME = {
@@ -35,6 +37,7 @@ _HOME = {
     "FitOnce": "skbound.model_selection",
     "bound_scorer": "skbound.model_selection",
     "certify": "skbound.model_selection",
+    "compare_regularizers": "skbound.model_selection",
 }
 
 

@@ -141,13 +141,17 @@ class CertifiedMixin(FitHintMixin):
         self.generalization_bound_ = float(self.certificate_)
         self.predicted_error_ = certified_error_estimate(evidence)
 
-    def _pay_for_choice(self, n_candidates, caveats=(), share=None):
+    def _pay_for_choice(self, n_candidates, caveats=(), share=None, assumption=""):
         """Recompute the certificates of a predictor that was chosen among `n_candidates`."""
+        assumptions = self.evidence_.assumptions
+        if assumption and assumption not in assumptions:
+            assumptions = (*assumptions, assumption)
         self._certify(
             replace(
                 self.evidence_,
                 n_candidates=n_candidates,
                 share=share,
                 caveats=caveats,
+                assumptions=assumptions,
             )
         )

@@ -10,12 +10,14 @@ from skbound.evidence._description_length import CodedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
 from skbound.evidence._folds import FoldPredictor, FoldSample
 from skbound.evidence._linear_head import LinearHeadSample
+from skbound.evidence._net import Architecture, Layer, NetRecord
 from skbound.evidence._pac_bayes import DrawnPredictor, DrawnSample, GibbsSample
 from skbound.evidence._progressive import ProgressiveSample, Together
 from skbound.evidence._recursive import RecursiveSample, RecursiveStep
 from skbound.evidence._sample import Loss, Sample
 
 __all__ = [
+    "Architecture",
     "CertifiedRecord",
     "CodedSample",
     "CompressedSample",
@@ -25,9 +27,11 @@ __all__ = [
     "FoldPredictor",
     "FoldSample",
     "GibbsSample",
+    "Layer",
     "LearningCurve",
     "LinearHeadSample",
     "Loss",
+    "NetRecord",
     "ProgressiveSample",
     "RecursiveSample",
     "RecursiveStep",

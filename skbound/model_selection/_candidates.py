@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,11 @@ from sklearn.pipeline import Pipeline
 from skbound._inputs import weight_keyword
 from skbound._random_state import seed_unset
 from skbound.classifiers._certified import CertifiedMixin
+from skbound.evidence import Sample
 from skbound.model_selection._find import find_certified, steps_caveat, the_only_one
 from skbound.protocols import AllRows, resolve_protocol
 
-__all__ = ["Outcome", "fit_candidate", "prepare_candidate"]
+__all__ = ["Outcome", "fit_candidate", "paid", "prepare_candidate"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,12 @@ class Outcome:
         Pipeline steps in front that were fitted on all rows.
     failure : Exception or None
         Why it failed.
+    sample : Sample or None
+        Losses row by row, where it was only ranked.
+    share : float
+        Of the training side on which it was ranked.
+    n_parameters : int
+        Trained numbers of a net; 0 where it reveals none.
     """
 
     estimator: Any = None
@@ -45,6 +52,9 @@ class Outcome:
     seconds: float = np.nan
     steps: tuple[str, ...] = ()
     failure: Exception | None = None
+    sample: Sample | None = None
+    share: float = 1.0
+    n_parameters: int = 0
 
     def better_than(self, other) -> bool:
         """Whether the bound is smaller or, at equal bounds, the Brier loss.
@@ -119,8 +129,8 @@ def prepare_candidate(estimator, params, *, delta, seed):
     return seed_unset(candidate, seed)
 
 
-def fit_candidate(candidate, X, y, weights, n_candidates, share=None) -> Outcome:
-    """Fit one candidate and certify it at its share of delta.
+def fit_candidate(candidate, X, y, weights) -> Outcome:
+    """Fit one candidate, and certify it as if there were no other.
 
     Parameters
     ----------
@@ -130,10 +140,6 @@ def fit_candidate(candidate, X, y, weights, n_candidates, share=None) -> Outcome
         Data.
     weights : ndarray or None
         Sample weights.
-    n_candidates : int
-        K.
-    share : float or None, default=None
-        Of delta; None stands for ``1 / K``.
 
     Returns
     -------
@@ -145,17 +151,42 @@ def fit_candidate(candidate, X, y, weights, n_candidates, share=None) -> Outcome
         keywords = {} if weights is None else weight_keyword(candidate, weights)
         candidate.fit(X, y, **keywords)
         found = the_only_one(find_certified(candidate))
-        inside = found.estimator
-        inside._pay_for_choice(n_candidates, steps_caveat(found.steps), share)
+        found.estimator._pay_for_choice(1, steps_caveat(found.steps))
     except Exception as failure:
         return Outcome(seconds=time.perf_counter() - start, failure=failure)
-    evaluated = inside.evidence_.evaluated
+    evaluated = found.estimator.evidence_.evaluated
     brier = None if evaluated is None else evaluated.brier
     return Outcome(
         estimator=candidate,
-        bound=inside.generalization_bound_,
+        bound=found.estimator.generalization_bound_,
         error=np.nan if evaluated is None else evaluated.error,
         brier=np.nan if brier is None else float(brier.mean()),
         seconds=time.perf_counter() - start,
         steps=found.steps,
     )
+
+
+def paid(outcome, n_candidates, share=None, assumption="") -> Outcome:
+    """Return a fitted candidate that is paid for.
+
+    Parameters
+    ----------
+    outcome : Outcome
+        From `fit_candidate`; its estimator is changed.
+    n_candidates : int
+        K.
+    share : float or None, default=None
+        Of delta; None stands for ``1 / K``.
+    assumption : str, default=""
+        How it was chosen, to be said by the certificate.
+
+    Returns
+    -------
+    Outcome
+        With the bound at its share of delta; a failed one as it is.
+    """
+    if outcome.failure is not None:
+        return outcome
+    found = the_only_one(find_certified(outcome.estimator))
+    found.estimator._pay_for_choice(n_candidates, steps_caveat(found.steps), share, assumption)
+    return replace(outcome, bound=found.estimator.generalization_bound_)

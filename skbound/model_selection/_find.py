@@ -130,10 +130,10 @@ def _inside_search(search) -> list[Found]:
         )
     inside = find_certified(search.best_estimator_)
     if getattr(search, "records_its_choice", False):
-        # The evidence of the winner counts the candidates already, unless it was fitted again.
+        # The evidence of the winner knows the price of the choice, unless it was fitted again.
         return [
             found
-            if found.estimator.evidence_.n_candidates >= search.n_candidates_
+            if found.estimator.evidence_ is search.evidence_
             else replace(found, n_candidates=search.n_candidates_ * found.n_candidates)
             for found in inside
         ]

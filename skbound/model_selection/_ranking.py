@@ -1,18 +1,33 @@
-"""Shares of delta for the candidates of a search, fixed before any certified row is read."""
+"""Rank candidates by rows that are not certified."""
 
 from __future__ import annotations
 
-from math import fsum
+import time
+from dataclasses import replace
+from math import fsum, inf
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from skbound._random_state import draw_seed
+from skbound.model_selection._candidates import Outcome, fit_candidate
 from skbound.protocols import resolve_protocol
 from skbound.protocols._inner_split import InnerSplit
 
-__all__ = ["certified_end", "common_certified_rows", "ranking_candidate", "shares_by_rank"]
+__all__ = [
+    "certified_end",
+    "common_certified_rows",
+    "paired_lag",
+    "rank_candidate",
+    "ranking_candidate",
+    "ranking_order",
+    "shares_by_rank",
+    "simplest_of_the_best",
+]
+
+# Candidates whose loss exceeds the smallest by at most this many standard errors are as good.
+_NEARLY = 0.25
 
 
 def certified_end(candidate):
@@ -60,27 +75,28 @@ def common_certified_rows(candidates, n_samples):
         protocol = resolve_protocol(certified.protocol)
         if not hasattr(protocol, "split"):
             raise ValueError(
-                f"candidate_weights='informed' needs a protocol that splits the rows once, into "
-                f"some to train on and some to certify on, got {protocol!r}. Use "
-                f"protocol='holdout', or candidate_weights='uniform'."
+                f"To rank candidates without certified rows, the protocol must split the rows "
+                f"once, into some to train on and some to certify on, got {protocol!r}. Use "
+                f"protocol='holdout', or BoundSearch(choose_by='bound')."
             )
         parts.append(protocol.split(n_samples, draw_seed(certified.random_state))[1])
     if not all(np.array_equal(part, parts[0]) for part in parts):
         raise ValueError(
-            "candidate_weights='informed' needs candidates that certify on the same rows, or the "
-            "ranking would read some of them; the grid holds different splits. Search them with "
-            "candidate_weights='uniform'."
+            "To rank candidates without certified rows, all must certify on the same rows, but the "
+            "grid holds different splits. Use BoundSearch(choose_by='bound')."
         )
     return parts[0]
 
 
-def ranking_candidate(candidate):
+def ranking_candidate(candidate, share=1.0):
     """Return a copy that is evaluated on the training side only.
 
     Parameters
     ----------
     candidate : estimator
         From `prepare_candidate`.
+    share : float, default=1.0
+        Of the training rows of the ranking that it is trained on.
 
     Returns
     -------
@@ -89,30 +105,140 @@ def ranking_candidate(candidate):
     """
     copy = clone(candidate)
     certified = certified_end(copy)
-    protocol = InnerSplit(resolve_protocol(certified.protocol))
+    protocol = InnerSplit(resolve_protocol(certified.protocol), share)
     certified.set_params(protocol=protocol, bound="auto")
     return copy
 
 
-def shares_by_rank(outcomes) -> list[float]:
-    """Return shares proportional to one over the squared rank.
+def rank_candidate(candidate, X, y, weights) -> Outcome:
+    """Fit a ranking candidate, and keep its losses only.
+
+    Parameters
+    ----------
+    candidate : estimator
+        From `ranking_candidate`.
+    X, y : array-like
+        Data.
+    weights : ndarray or None
+        Sample weights.
+
+    Returns
+    -------
+    Outcome
+        With the exception in it if the fit failed.
+    """
+    start = time.perf_counter()
+    share = certified_end(candidate).protocol.share
+    outcome = fit_candidate(candidate, X, y, weights)
+    n_parameters, sample = 0, None
+    if outcome.failure is None:
+        certified = certified_end(candidate)
+        sample = certified.evidence_.evaluated
+        module = getattr(getattr(certified, "net_", None), "module_", None)
+        n_parameters = sum(p.numel() for p in module.parameters()) if module is not None else 0
+    return replace(
+        outcome,
+        estimator=None,
+        seconds=time.perf_counter() - start,
+        sample=sample,
+        share=share,
+        n_parameters=n_parameters,
+    )
+
+
+def _row_losses(outcome):
+    return outcome.sample.zero_one if outcome.sample.brier is None else outcome.sample.brier
+
+
+def ranking_order(outcomes) -> list[int]:
+    """Return the places of the outcomes, best first.
 
     Parameters
     ----------
     outcomes : list of Outcome
-        Of the ranking fits: the smaller error is better, then the smaller Brier loss, then the
-        first; a failed one comes last.
+        From `rank_candidate`. Those that came further are better; among those the ones of smaller
+        Brier score, then of smaller error, then the first. Where one has no probabilities the
+        error counts first.
+
+    Returns
+    -------
+    list of int
+        Failed ones last.
+    """
+    failed = [outcome.failure is not None for outcome in outcomes]
+    shares = [-outcome.share for outcome in outcomes]
+    errors = np.array([outcome.error for outcome in outcomes])
+    briers = np.array([outcome.brier for outcome in outcomes])
+    losses = [errors, np.nan_to_num(briers, nan=inf)]
+    if np.isnan(briers[~np.array(failed)]).any():
+        losses.reverse()
+    return np.lexsort((*losses, shares, failed)).tolist()
+
+
+def paired_lag(outcome, leader) -> float:
+    """Return by how many standard errors a candidate's loss exceeds the leader's, on equal rows."""
+    if outcome.failure is not None:
+        return inf
+    differences = _row_losses(outcome) - _row_losses(leader)
+    mean, spread = differences.mean(), differences.std() / max(1, len(differences)) ** 0.5
+    if spread == 0.0:
+        return 0.0 if mean <= 0.0 else inf
+    return float(mean / spread)
+
+
+def simplest_of_the_best(outcomes) -> tuple[int, str]:
+    """Choose a candidate: the simplest of those that are nearly as good as the best.
+
+    Parameters
+    ----------
+    outcomes : list of Outcome
+        From `rank_candidate`.
+
+    Returns
+    -------
+    place : int
+        Of the chosen one.
+    reason : str
+        Why not the one of the smallest loss, if so.
+    """
+    order = ranking_order(outcomes)
+    best = order[0]
+    leader = outcomes[best]
+    if leader.failure is not None or not leader.n_parameters:
+        return best, ""
+    near = [
+        place
+        for place in order
+        if outcomes[place].share == leader.share
+        and outcomes[place].n_parameters
+        and paired_lag(outcomes[place], leader) <= _NEARLY
+    ]
+    chosen = min(near, key=lambda place: outcomes[place].n_parameters)
+    if outcomes[chosen].n_parameters == leader.n_parameters:
+        return best, ""
+    return chosen, (
+        f"Candidate {chosen} has {outcomes[chosen].n_parameters} parameters and half a Brier score "
+        f"of {outcomes[chosen].brier:.4f}; candidate {best} has {leader.n_parameters} and "
+        f"{leader.brier:.4f}, which is no clear difference, so the simpler one was taken."
+    )
+
+
+def shares_by_rank(outcomes) -> list[float]:
+    """Return shares of delta proportional to one over the squared rank.
+
+    Parameters
+    ----------
+    outcomes : list of Outcome
+        Of the ranking fits; a failed one comes last.
 
     Returns
     -------
     list of float
         Positive, of sum at most 1.
     """
-    errors = [np.inf if outcome.failure is not None else outcome.error for outcome in outcomes]
-    briers = np.nan_to_num([outcome.brier for outcome in outcomes], nan=np.inf)
-    order = np.lexsort((briers, errors))
     total = fsum(1.0 / rank**2 for rank in range(1, len(outcomes) + 1))
     shares = np.empty(len(outcomes))
     # Rounded down, so that the sum does not exceed 1.
-    shares[order] = (1.0 - 1e-12) / total / np.arange(1, len(outcomes) + 1) ** 2
+    ranks = np.arange(1, len(outcomes) + 1)
+    shares[ranking_order(outcomes)] = (1.0 - 1e-12) / total / ranks**2
     return shares.tolist()

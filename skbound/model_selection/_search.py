@@ -1,69 +1,87 @@
-"""Choose among candidates by their certificates: one fit each, no cross-validation."""
+"""Choose among candidates without cross-validation, and certify the one that is returned."""
 
 from __future__ import annotations
 
+import os
 import warnings
 from dataclasses import replace
-from numbers import Real
+from functools import partial
+from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
-from sklearn.exceptions import FitFailedWarning
-from sklearn.model_selection import ParameterGrid
-from sklearn.utils import get_tags
-from sklearn.utils.metaestimators import available_if
-from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted
-from tqdm import tqdm
+from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from skbound._inputs import check_labels, check_weights, from_torch
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import HasMethods, Interval, StrOptions, fit_context
 from skbound.classifiers._certified import FitHintMixin, as_before_on_error
-from skbound.model_selection._candidates import fit_candidate, prepare_candidate
-from skbound.model_selection._find import find_certified, warn_of_steps
+from skbound.model_selection._candidates import fit_candidate, paid, prepare_candidate
+from skbound.model_selection._checkpoint import Checkpoint
+from skbound.model_selection._choice import BY_BOUND, ON_TRAINING_SIDE, Choice
+from skbound.model_selection._delegation import PredictsWithBest
+from skbound.model_selection._find import find_certified
+from skbound.model_selection._fits import Fits
+from skbound.model_selection._racing import race
 from skbound.model_selection._ranking import (
     certified_end,
     common_certified_rows,
+    rank_candidate,
     ranking_candidate,
     shares_by_rank,
+    simplest_of_the_best,
 )
-from skbound.model_selection._results import results_table
 
 __all__ = ["BoundSearch"]
 
 
-class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Fit every candidate once, keep the one with the smallest bound, and pay for the choice.
+class BoundSearch(
+    FitHintMixin, PredictsWithBest, MetaEstimatorMixin, ClassifierMixin, BaseEstimator
+):
+    """Choose among candidates without cross-validation; certify the fit that is returned.
 
-    All candidates share one split of the rows, unless the grid holds protocols of other seeds.
-    Each is certified at ``delta / K``, K being the number of candidates, or at another share of
-    `delta` that was fixed beforehand; so the certificate of the one chosen holds at level `delta`
-    although the certified rows chose it. The fit that is returned is the fit that was certified;
-    nothing is refitted.
+    There are two ways to choose, and the certificate holds with both. With
+    ``choose_by="training_side"`` candidates are ranked by a fifth of the rows that are not
+    certified; the winner is trained once more on all of these, and only then are the certified
+    rows read, once, so the choice costs nothing. With ``choose_by="bound"`` every candidate is
+    certified at ``delta / K``, K being their number, and the smallest bound wins.
 
     Parameters
     ----------
     estimator : classifier
         TransformerClassifier, BoundedClassifier, or a pipeline that ends with one.
     param_grid : dict or list of dict
-        Names and lists of values, as for ``GridSearchCV``. Fixed before the search looks at any
-        certified row; a grid refined after looking is not paid for.
+        Names and lists of values, as for ``GridSearchCV``; with `n_iter` also distributions, as for
+        ``RandomizedSearchCV``. Fixed before the search looks at any certified row; a grid refined
+        after looking is not paid for.
     delta : float or None, default=None
         Level for the whole choice; None takes the estimator's own.
+    choose_by : {"training_side", "bound"}, default="bound"
+        What decides. "training_side" needs a protocol that splits the rows once, such as a
+        hold-out, and candidates that share the split.
+    strategy : {"grid", "halving", "racing", "random"}, default="grid"
+        "halving" ranks all candidates on an eighth of the training rows, the better half of them on
+        a quarter, and so on. "racing" also drops those of the better half that are clearly behind
+        the leader. Both choose on the training side. "random" is "grid" with `n_iter` candidates.
+    n_iter : int or None, default=None
+        Draw so many candidates from `param_grid`, before anything is fitted; None takes all. With
+        ``strategy="random"`` None stands for 10.
     candidate_weights : {"uniform", "informed"}, default="uniform"
-        "informed" ranks the candidates first, by one more fit each: on four fifths of the rows
-        that are not certified, evaluated on the fifth. The share of delta is then proportional to
-        one over the squared rank. Certified rows stay unread until the ranking is complete; so
-        all candidates must certify on the same rows.
+        For ``choose_by="bound"``. "informed" ranks the candidates first, on the training side; the
+        share of delta is then proportional to one over the squared rank.
+    checkpoint : path-like or None, default=None
+        Folder in which finished fits are kept. A search that was cut short goes on where it
+        stopped; one that is extended counts all candidates ever certified on these rows.
     n_jobs : int or None, default=None
         Candidates fitted side by side, through joblib. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
-        Chooses the certified rows and seeds whatever the candidates leave unseeded.
+        Chooses the certified rows and seeds whatever the candidates leave unseeded. With a
+        `checkpoint` it should be an int, or nothing is found again.
     error_score : "raise" or nan, default=nan
         Whether a failing candidate raises, or costs only itself. It counts among the K either way.
     return_estimators : bool, default=False
-        Keep every fitted candidate in ``estimators_``, not only the best.
+        Keep every fitted candidate in ``estimators_``, not only the best; for
+        ``choose_by="bound"``.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -79,7 +97,8 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     best_bound_ : float
         Its bound, at level `delta` for the whole choice.
     best_score_ : float
-        Minus ``best_bound_``.
+        Its ``mean_test_score``: minus the bound or, chosen on the training side, minus its error
+        there.
     certificate_ : Certificate
         Its certificate.
     generalization_bound_ : float
@@ -87,15 +106,19 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     evidence_ : Evidence
         The numbers that the certificate was computed from.
     predicted_error_ : Estimate
-        Point prediction of the chosen fit's error, no bound; optimistic, since it was chosen by.
+        Point prediction of the chosen fit's error, no bound; optimistic if it was chosen by it.
     cv_results_ : dict of str to ndarray
-        As from ``GridSearchCV`` (the score is minus the bound), plus "bound", "certified_error"
-        and "certified_brier" per candidate; with informed weights also "ranking_error" and
-        "share".
+        As from ``GridSearchCV``, plus "bound", "certified_error" and "certified_brier" per
+        candidate (NaN where it was not certified). Where candidates were ranked on the training
+        side also "ranking_error", "ranking_loss" (half the Brier score) and "ranking_share", of
+        the rows that the last ranking of the candidate trained on; with informed weights "share",
+        of delta.
+    choice_ : str
+        How the winner was chosen, in one sentence.
     estimators_ : list
         Fitted candidates (None for a failed one), if `return_estimators`.
     n_candidates_ : int
-        K.
+        Candidates of this search.
     classes_ : ndarray of shape (n_classes,)
         Labels seen in fit.
     n_features_in_ : int
@@ -111,7 +134,9 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     Notes
     -----
     Ties in the bound are broken by the Brier score on the certified rows, then by the order of
-    the grid. ``score`` is the accuracy.
+    the grid. On the training side the smallest Brier score wins; of nets that are within a
+    quarter of a standard error of it, the one with the fewest parameters. ``score`` is the
+    accuracy.
 
     Examples
     --------
@@ -120,12 +145,14 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
     >>> from skbound import BoundedClassifier, BoundSearch
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> grid = {"estimator__max_depth": [1, 3, 5]}
-    >>> search = BoundSearch(BoundedClassifier(DecisionTreeClassifier()), grid, random_state=0)
-    >>> search = search.fit(X, y)
+    >>> tree = BoundedClassifier(DecisionTreeClassifier())
+    >>> search = BoundSearch(tree, grid, choose_by="bound", random_state=0).fit(X, y)
     >>> search.certificate_.n_candidates
     3
     >>> search.best_estimator_.generalization_bound_ == search.best_bound_
     True
+    >>> search.set_params(choose_by="training_side").fit(X, y).certificate_.n_candidates
+    1
     """
 
     # What `find_certified` asks: the winner's evidence already counts the candidates.
@@ -135,7 +162,11 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         "estimator": [HasMethods(["fit", "predict"])],
         "param_grid": [dict, list],
         "delta": [None, Interval(Real, 1e-300, 1, closed="left")],
+        "choose_by": [StrOptions({"training_side", "bound"})],
+        "strategy": [StrOptions({"grid", "halving", "racing", "random"})],
+        "n_iter": [None, Interval(Integral, 1, None, closed="left")],
         "candidate_weights": [StrOptions({"uniform", "informed"})],
+        "checkpoint": [None, str, os.PathLike],
         "random_state": ["random_state"],
         "error_score": [StrOptions({"raise"}), Real],
         "return_estimators": ["boolean"],
@@ -148,7 +179,11 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         param_grid,
         *,
         delta=None,
+        choose_by="bound",
+        strategy="grid",
+        n_iter=None,
         candidate_weights="uniform",
+        checkpoint=None,
         n_jobs=None,
         random_state=None,
         error_score=np.nan,
@@ -158,7 +193,11 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         self.estimator = estimator
         self.param_grid = param_grid
         self.delta = delta
+        self.choose_by = choose_by
+        self.strategy = strategy
+        self.n_iter = n_iter
         self.candidate_weights = candidate_weights
+        self.checkpoint = checkpoint
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.error_score = error_score
@@ -167,7 +206,7 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
 
     @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
-        """Fit every candidate and choose.
+        """Fit the candidates and choose.
 
         Parameters
         ----------
@@ -186,17 +225,14 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
         Raises
         ------
         ValueError, TypeError
-            If a parameter of the grid is unknown, all candidates fail, or informed weights are
-            asked for and the candidates do not certify on the same rows.
+            If parameters do not fit together or one of the grid is unknown, all candidates fail,
+            or they are to be ranked on the training side and do not certify on the same rows.
         """
-        if self.error_score != "raise" and not np.isnan(self.error_score):
-            raise ValueError(f"error_score must be 'raise' or nan, got {self.error_score!r}.")
+        self._check_parameters()
         X, y = from_torch(X, "X"), check_labels(y)
         weights = check_weights(sample_weight, X, type(self).__name__)
         seed = draw_seed(self.random_state)
-        grid = list(ParameterGrid(self.param_grid))
-        if not grid:
-            raise ValueError("param_grid must hold at least one candidate, got an empty grid.")
+        grid = self._grid(seed)
         candidates = [
             prepare_candidate(self.estimator, params, delta=self.delta, seed=seed)
             for params in grid
@@ -208,178 +244,120 @@ class BoundSearch(FitHintMixin, MetaEstimatorMixin, ClassifierMixin, BaseEstimat
                 f"cannot be compared. Set it with BoundSearch(delta=...)."
             )
         with as_before_on_error(self):
+            checkpoint = self.checkpoint and Checkpoint.of(self.checkpoint, X, y, weights)
+            fits = Fits(X, y, weights, self.n_jobs, self.verbose, checkpoint or None)
             # Workers that are threads share the filters of warnings, and scikit-learn sets them.
             with warnings.catch_warnings():
-                ranking, shares = self._rank(candidates, X, y, weights)
-                outcomes, best = self._keep_best(self._run(candidates, shares, X, y, weights))
-            self._report(outcomes, best)
-            self._record(grid, outcomes, best)
-            if ranking:
-                self.cv_results_["ranking_error"] = np.array([o.error for o in ranking])
-                self.cv_results_["share"] = np.array(shares)
+                if self.choose_by == "bound" and self.strategy in ("grid", "random"):
+                    found = self._choose_by_bound(fits, candidates)
+                else:
+                    found = self._choose_on_training_side(fits, candidates)
+            self._record(grid, found)
         return self
 
-    def _rank(self, candidates, X, y, weights):
-        """Return the outcomes of the ranking fits and the shares; none for equal shares."""
-        equal = [], [None] * len(candidates)
-        if self.candidate_weights == "uniform":
-            return equal
-        n_samples = len(y) if weights is None else np.count_nonzero(weights)
-        if not len(common_certified_rows(candidates, n_samples)):
-            return equal
-        ranking = [ranking_candidate(candidate) for candidate in candidates]
-        # All of them, before the first certified row is read.
-        outcomes = [
-            replace(outcome, estimator=None)
-            for outcome in self._run(ranking, equal[1], X, y, weights, "ranking")
-        ]
-        return outcomes, shares_by_rank(outcomes)
-
-    def _run(self, candidates, shares, X, y, weights, what="candidates"):
-        """Yield the outcomes in the order of the candidates, as they come in."""
-        try:
-            parallel = Parallel(n_jobs=self.n_jobs, return_as="generator")
-        except ValueError:
-            # This backend cannot hand results over one by one; it keeps all fits until the end.
-            parallel = Parallel(n_jobs=self.n_jobs)
-        outcomes = parallel(
-            delayed(fit_candidate)(candidate, X, y, weights, len(candidates), share)
-            for candidate, share in zip(candidates, shares, strict=True)
-        )
-        smallest = np.inf
-        with tqdm(total=len(candidates), desc=what, disable=not self.verbose) as bar:
-            for outcome in outcomes:
-                smallest = np.fmin(smallest, outcome.bound)
-                bar.set_postfix(smallest_bound=f"{smallest:.4f}")
-                bar.update()
-                yield outcome
-
-    def _keep_best(self, outcomes):
-        """Return all outcomes, the best one's position, and let go of the other fits."""
-        kept, best = [], None
-        for outcome in outcomes:
-            if outcome.failure is not None and self.error_score == "raise":
-                raise outcome.failure
-            let_go = None
-            if outcome.better_than(None if best is None else kept[best]):
-                let_go, best = best, len(kept)
-            elif outcome.failure is None:
-                let_go = len(kept)
-            kept.append(outcome)
-            if let_go is not None and not self.return_estimators:
-                kept[let_go] = replace(kept[let_go], estimator=None)
-        return kept, best
-
-    def _report(self, outcomes, best):
-        """Raise if all candidates failed; warn of the failed ones, once."""
-        failures = [outcome.failure for outcome in outcomes if outcome.failure is not None]
-        if best is None:
-            first = failures[0]
-            kind = type(first) if type(first) in (ValueError, TypeError) else ValueError
-            raise kind(f"All {len(outcomes)} candidates failed. The first: {first}") from first
-        if failures:
-            warnings.warn(
-                f"{len(failures)} of {len(outcomes)} candidates failed; their scores are nan and "
-                f"they count in the choice that is paid for. The first: {failures[0]!r}",
-                FitFailedWarning,
-                stacklevel=4,
+    def _check_parameters(self):
+        if self.error_score != "raise" and not np.isnan(self.error_score):
+            raise ValueError(f"error_score must be 'raise' or nan, got {self.error_score!r}.")
+        on_training_side = self.choose_by == "training_side"
+        if self.strategy in ("halving", "racing") and not on_training_side:
+            raise ValueError(
+                f"strategy={self.strategy!r} drops candidates by what it has seen, which must be "
+                f"rows of the training side. Set choose_by='training_side'."
             )
-        warn_of_steps(outcomes[best].steps, stacklevel=5)
+        for name, usual in (("candidate_weights", "uniform"), ("return_estimators", False)):
+            if on_training_side and getattr(self, name) != usual:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} needs choose_by='bound': on the training side "
+                    f"only the winner is certified and kept."
+                )
 
-    def _record(self, grid, outcomes, best):
+    def _grid(self, seed):
+        """Return the candidates' parameters, fixed before anything is fitted."""
+        n_iter = 10 if self.n_iter is None and self.strategy == "random" else self.n_iter
+        if n_iter is None:
+            grid = list(ParameterGrid(self.param_grid))
+        else:
+            grid = list(ParameterSampler(self.param_grid, n_iter, random_state=seed))
+        if not grid:
+            raise ValueError("param_grid must hold at least one candidate, got an empty grid.")
+        return grid
+
+    def _choose_by_bound(self, fits, candidates):
+        """Certify every candidate at its share of delta; the smallest bound wins."""
+        ranking, shares = self._informed(fits, candidates)
+        n_paid = fits.n_certified(fit_candidate, candidates)
+        outcomes, best = [], None
+        for outcome in fits.run(fit_candidate, candidates, "candidates"):
+            self._raise_if_asked(outcome)
+            share = None if shares is None else shares[len(outcomes)] * len(candidates) / n_paid
+            outcomes.append(paid(outcome, n_paid, share))
+            let_go = len(outcomes) - 1
+            if outcomes[-1].better_than(None if best is None else outcomes[best]):
+                let_go, best = best, let_go
+            # Only the best of a long search stays in memory.
+            if let_go is not None and not self.return_estimators:
+                outcomes[let_go] = replace(outcomes[let_go], estimator=None)
+        return Choice(outcomes, best, BY_BOUND.format(len(outcomes)), ranking, shares)
+
+    def _informed(self, fits, candidates):
+        """Return the outcomes of the ranking fits and the shares; none for equal shares."""
+        if self.candidate_weights == "uniform" or not self._certified_rows(fits, candidates):
+            return [], None
+        # All of them, before the first certified row is read.
+        ranked = [ranking_candidate(candidate) for candidate in candidates]
+        ranking = list(fits.run(rank_candidate, ranked, "ranking"))
+        return ranking, shares_by_rank(ranking)
+
+    def _choose_on_training_side(self, fits, candidates):
+        """Rank without certified rows; certify the winner alone."""
+        self._certified_rows(fits, candidates)
+        run = partial(fits.run, rank_candidate, what="ranking")
+        if self.strategy in ("halving", "racing"):
+            ranking = race(candidates, run, fits.n_samples, keep_half=self.strategy == "halving")
+        else:
+            ranking = list(run([ranking_candidate(candidate) for candidate in candidates]))
+        for outcome in ranking:
+            self._raise_if_asked(outcome)
+        best, why = simplest_of_the_best(ranking)
+        outcomes = [replace(outcome, bound=np.nan, error=np.nan) for outcome in ranking]
+        choice = ON_TRAINING_SIDE.format(len(candidates))
+        if ranking[best].failure is None:
+            winner = [candidates[best]]
+            n_paid = fits.n_certified(fit_candidate, winner)
+            (outcome,) = fits.run(fit_candidate, winner, "winner")
+            self._raise_if_asked(outcome)
+            outcomes[best] = paid(outcome, n_paid, assumption=choice)
+            best = best if outcome.failure is None else None
+        else:
+            best = None
+        return Choice(outcomes, best, f"{choice} {why}".strip(), ranking)
+
+    def _certified_rows(self, fits, candidates):
+        """Refuse candidates that do not certify on the same rows; say how many these are."""
+        return len(common_certified_rows(candidates, fits.n_samples))
+
+    def _raise_if_asked(self, outcome):
+        if outcome.failure is not None and self.error_score == "raise":
+            raise outcome.failure
+
+    def _record(self, grid, found):
         """Set the attributes that a search leaves behind."""
+        found.report()
         self.n_candidates_ = len(grid)
-        self.cv_results_ = results_table(grid, outcomes)
-        self.best_index_, self.best_params_ = best, grid[best]
-        self.best_estimator_ = outcomes[best].estimator
+        self.cv_results_ = found.table(grid)
+        self.choice_ = found.reason
+        self.best_index_, self.best_params_ = found.best, grid[found.best]
+        self.best_estimator_ = found.outcomes[found.best].estimator
+        self.best_score_ = float(self.cv_results_["mean_test_score"][found.best])
         vars(self).pop("estimators_", None)
         if self.return_estimators:
-            self.estimators_ = [outcome.estimator for outcome in outcomes]
+            self.estimators_ = [outcome.estimator for outcome in found.outcomes]
         certified = find_certified(self.best_estimator_)[0].estimator
         self.certificate_, self.evidence_ = certified.certificate_, certified.evidence_
         self.predicted_error_ = certified.predicted_error_
         self.generalization_bound_ = self.best_bound_ = float(self.certificate_)
-        self.best_score_ = -self.best_bound_
         self.classes_ = self.best_estimator_.classes_
         for name in ("n_features_in_", "feature_names_in_"):
             vars(self).pop(name, None)
             if hasattr(self.best_estimator_, name):
                 setattr(self, name, getattr(self.best_estimator_, name))
-
-    def predict(self, X):
-        """Predict labels with the chosen fit.
-
-        Parameters
-        ----------
-        X : array-like
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Labels.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict(X)
-
-    @available_if(lambda self: hasattr(self._current(), "predict_proba"))
-    def predict_proba(self, X):
-        """Predict class probabilities with the chosen fit.
-
-        Parameters
-        ----------
-        X : array-like
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns as in ``classes_``.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_proba(X)
-
-    @available_if(lambda self: hasattr(self._current(), "predict_log_proba"))
-    def predict_log_proba(self, X):
-        """Predict the logarithms of class probabilities with the chosen fit.
-
-        Parameters
-        ----------
-        X : array-like
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Columns as in ``classes_``.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.predict_log_proba(X)
-
-    @available_if(lambda self: hasattr(self._current(), "decision_function"))
-    def decision_function(self, X):
-        """Return the scores of the chosen fit.
-
-        Parameters
-        ----------
-        X : array-like
-            Rows as in fit.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Scores.
-        """
-        check_is_fitted(self)
-        return self.best_estimator_.decision_function(X)
-
-    def _current(self):
-        return getattr(self, "best_estimator_", self.estimator)
-
-    def __sklearn_tags__(self):
-        """Take over what the estimator says about its input."""
-        tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
-        tags.input_tags = inner.input_tags
-        tags.classifier_tags = inner.classifier_tags
-        return tags

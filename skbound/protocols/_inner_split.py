@@ -25,10 +25,13 @@ class InnerSplit(BaseEstimator):
     protocol : protocol object
         With a method ``split(n_samples, seed)`` that returns the rows to train on and the rows to
         certify on. The latter are not used here.
+    share : float, default=1.0
+        Train on so many of the four fifths, in (0, 1].
     """
 
-    def __init__(self, protocol: Any) -> None:
+    def __init__(self, protocol: Any, share: float = 1.0) -> None:
         self.protocol = protocol
+        self.share = share
 
     @property
     def example(self) -> Evidence:
@@ -50,7 +53,8 @@ class InnerSplit(BaseEstimator):
         Returns
         -------
         fit_rows, score_rows : ndarray of int
-            Sorted positions; together the rows that the other protocol trains on.
+            Sorted positions; together the rows that the other protocol trains on, if `share` is 1.
+            The rows of a smaller share are among those of a larger one.
         """
         rows, _ = self.protocol.split(n_samples, seed)
         own = getattr(self.protocol, "random_state", None)
@@ -58,7 +62,8 @@ class InnerSplit(BaseEstimator):
             seed = draw_seed(own)
         order = np.random.default_rng([seed, 7]).permutation(rows)
         n_score = max(1, round(_FRACTION * len(rows)))
-        return np.sort(order[n_score:]), np.sort(order[:n_score])
+        n_fit = max(1, round(self.share * (len(rows) - n_score)))
+        return np.sort(order[n_score : n_score + n_fit]), np.sort(order[:n_score])
 
     def run(self, learner: Learner, seed: int) -> tuple[FittedModel, Evidence]:
         """Train and evaluate.

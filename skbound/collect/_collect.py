@@ -1,0 +1,71 @@
+"""Turn a trained net and rows into the record that measures read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from torch import nn
+
+from skbound.collect._layers import layers_of, uncovered_parameters
+from skbound.collect._margins import margins
+from skbound.collect._probe import Probe
+from skbound.evidence import Architecture, NetRecord
+
+__all__ = ["GATHER", "collect"]
+
+# How to gather each optional field of a NetRecord.
+GATHER: dict[str, Callable[[Probe], Any]] = {"margins": margins}
+
+
+def collect(
+    module: nn.Module,
+    architecture: Architecture,
+    *,
+    n_samples: int,
+    initial: nn.Module | None = None,
+    probe: Probe | None = None,
+    needs: Iterable[str] = (),
+) -> NetRecord:
+    """Collect what is known about a net.
+
+    Parameters
+    ----------
+    module : nn.Module
+        Trained net.
+    architecture : Architecture
+        Its sizes.
+    n_samples : int
+        Rows that it was trained on.
+    initial : nn.Module or None, default=None
+        The net before training.
+    probe : Probe or None, default=None
+        The net with training rows, for what depends on rows.
+    needs : iterable of str, default=()
+        Optional fields of :class:`~skbound.evidence.NetRecord` to gather; each needs a `probe`.
+
+    Returns
+    -------
+    NetRecord
+        With None for all that was not asked for.
+
+    Raises
+    ------
+    ValueError
+        If a field is not known or there are no rows for it.
+    """
+    needs = list(dict.fromkeys(needs))
+    if unknown := set(needs) - set(GATHER):
+        raise ValueError(f"needs must name some of {sorted(GATHER)}, got {sorted(unknown)} too.")
+    gathered = {}
+    if needs:
+        if probe is None:
+            raise ValueError(f"Rows are needed to gather {needs}, got none. Pass X and y.")
+        gathered = {name: GATHER[name](probe) for name in needs}
+    return NetRecord(
+        architecture=architecture,
+        layers=layers_of(module, initial),
+        uncovered=uncovered_parameters(module),
+        n_samples=n_samples,
+        **gathered,
+    )

@@ -1,0 +1,156 @@
+"""What a trained net is made of, and what was measured on it, as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from skbound.exceptions import MissingEvidenceError
+
+__all__ = ["Architecture", "Layer", "NetRecord"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """Sizes of a net.
+
+    Parameters
+    ----------
+    n_parameters : int
+        Trained numbers.
+    n_classes : int
+        Logits.
+    depth, width, n_heads, n_tokens : int or None, default=None
+        Blocks, length of a token vector, heads per block and tokens per row of a Transformer;
+        None for other nets.
+    """
+
+    n_parameters: int
+    n_classes: int
+    depth: int | None = None
+    width: int | None = None
+    n_heads: int | None = None
+    n_tokens: int | None = None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Layer:
+    """One weight matrix.
+
+    Parameters
+    ----------
+    name : str
+        As in the module, for example ``"blocks.0.attention.query"``.
+    role : str
+        Last part of the name: "query", "key", "value", "output", "expand", "contract", "head", ...
+    weight : ndarray of shape (n_outputs, n_inputs), float64
+        As the layer applies it.
+    initial : ndarray of the same shape or None, default=None
+        Before training; None where that was not recorded.
+    bias : ndarray of shape (n_outputs,) or None, default=None
+        What is added.
+    """
+
+    name: str
+    role: str
+    weight: Matrix
+    initial: Matrix | None = None
+    bias: Matrix | None = None
+
+    @cached_property
+    def singular_values(self) -> Matrix:
+        """Exact singular values, largest first."""
+        return np.asarray(np.linalg.svd(self.weight, compute_uv=False), np.float64)
+
+    @property
+    def spectral_norm(self) -> float:
+        """Largest singular value."""
+        return float(self.singular_values[0])
+
+    @property
+    def frobenius_norm(self) -> float:
+        """Root of the sum of squares."""
+        return float(np.linalg.norm(self.weight))
+
+    @cached_property
+    def change(self) -> Matrix:
+        """Weight minus initial weight.
+
+        Raises
+        ------
+        MissingEvidenceError
+            If the initial weight was not recorded.
+        """
+        if self.initial is None:
+            raise MissingEvidenceError(
+                f"The initial weight of {self.name} was not recorded, so its distance from "
+                f"initialisation is not known. TransformerClassifier records it."
+            )
+        return self.weight - self.initial
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NetRecord:
+    """All that complexity measures are computed from.
+
+    What is None was not collected; :func:`skbound.measures.measure_all` collects it.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        Sizes.
+    layers : tuple of Layer
+        Every weight matrix, in the order in which the net applies them.
+    uncovered : dict of str to int
+        Parameters that are no weight matrix of any layer (gains, biases, position codes), and how
+        many numbers they hold.
+    n_samples : int
+        Rows that the net was trained on.
+    margins : ndarray of shape (n_samples,) or None, default=None
+        Logit of the label minus the largest other logit, on training rows.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range.
+    """
+
+    architecture: Architecture
+    layers: tuple[Layer, ...]
+    uncovered: dict[str, int]
+    n_samples: int
+    margins: Matrix | None = None
+
+    def __post_init__(self) -> None:
+        if self.n_samples < 1:
+            raise ValueError(f"n_samples must be at least 1, got {self.n_samples}.")
+
+    def need(self, *names: str) -> None:
+        """Refuse if something was not collected.
+
+        Parameters
+        ----------
+        *names : str
+            Fields of the record.
+
+        Raises
+        ------
+        MissingEvidenceError
+            If one of them is None.
+        """
+        missing = [name for name in names if getattr(self, name) is None]
+        if missing:
+            raise MissingEvidenceError(
+                f"{' and '.join(missing)} of this net were not collected. Use "
+                f"skbound.measures.measure_all(clf, X, y) with the rows that it was trained on."
+            )
+
+    @classmethod
+    def optional(cls) -> tuple[str, ...]:
+        """Return the names of what may be None."""
+        return tuple(f.name for f in fields(cls) if f.default is None)
