@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from skbound import BoundedClassifier
-from skbound.classifiers._bounded import _BlackBox
+from skbound.classifiers._black_box import BlackBox
 from skbound.evidence import Sample
 from skbound.protocols import (
     CrossFit,
@@ -59,7 +59,7 @@ def test_parameters_out_of_range(protocol, monkeypatch):
     with pytest.raises(ValueError, match="must"):
         protocol.run(learner, 0)
     assert not learner.trained
-    monkeypatch.setattr(_BlackBox, "fit", None)
+    monkeypatch.setattr(BlackBox, "fit", None)
     with pytest.raises(ValueError, match="must"):
         BoundedClassifier(LogisticRegression(), protocol=protocol).fit(*many_classes())
 
@@ -98,7 +98,7 @@ def test_the_remedies_take_any_learner(protocol):
 @pytest.mark.parametrize("protocol", [Progressive(warm_start=True), PickToLearn(warm_start=True)])
 def test_other_classifiers_cannot_go_on(protocol, monkeypatch):
     X, y = many_classes()
-    monkeypatch.setattr(_BlackBox, "losses", None)
+    monkeypatch.setattr(BlackBox, "losses", None)
     with pytest.raises(TypeError, match=r"\(warm_start=True\) needs .* Use warm_start=False"):
         BoundedClassifier(LogisticRegression(), protocol=protocol).fit(X, y)
 
