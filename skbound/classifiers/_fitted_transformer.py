@@ -31,6 +31,10 @@ class FittedTransformer:
         Where the net is.
     n_classes : int
         Number of classes.
+    initial : nn.Module or None, default=None
+        The module before training.
+    rows : ndarray of int or None, default=None
+        Which rows trained it; positions among those of the learner.
     """
 
     net: Any
@@ -38,6 +42,8 @@ class FittedTransformer:
     history: list[dict[str, float]]
     device: str
     n_classes: int
+    initial: Any = None
+    rows: Any = None
 
     def logits(self, X):
         """Return the logits of validated rows.
@@ -112,3 +118,7 @@ class FittedTransformer:
         other = object.__new__(type(self.net))
         vars(other).update(vars(self.net), module_=module)
         return replace(self, net=other)
+
+    def without_training(self):
+        """Return the same predictor without what is known of its training."""
+        return replace(self, initial=None, rows=None)

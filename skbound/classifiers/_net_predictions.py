@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from skbound.classifiers._fitted_transformer import FittedTransformer
+from skbound.classifiers._measured import training_margins
 
 __all__ = ["NetPredictionsMixin"]
 
@@ -13,15 +16,26 @@ __all__ = ["NetPredictionsMixin"]
 class NetPredictionsMixin:
     """Keep the predictor that a fit left behind, and predict with it."""
 
-    def _keep(self, fit, classes):
-        """Set the attributes that make up the predictor."""
-        self.classes_ = classes
+    def _keep(self, fit, learner):
+        """Set the attributes that make up the predictor, and what is remembered of its training."""
+        self.classes_ = learner.classes
         single = isinstance(fit.model, FittedTransformer)
-        self._several = None if single else fit.model
         last = fit.model if single else fit.model.parts[-1]
+        self._several = (
+            None
+            if single
+            else replace(
+                fit.model, parts=tuple(part.without_training() for part in fit.model.parts)
+            )
+        )
         self.net_, self.tokenizer_ = last.net, last.tokenizer
         self.history_, self.device_ = last.history, last.device
         self.n_iter_ = len(self.history_)
+        self._initial = last.initial
+        self._margins = None
+        if last.rows is not None:
+            X = learner.X[learner.positions[last.rows]]
+            self._margins = training_margins(last, X, learner.codes[last.rows])
 
     def predict(self, X):
         """Predict labels.

@@ -79,13 +79,15 @@ class NetTraining(LabelledRows):
         else:
             tokenizer = start.model.tokenizer
         n_classes = len(self.classes)
-        net, history = None, []
+        net, history, initial = None, [], None
         if n_classes > 1:
             with self._threads(device):
                 if start is None:
                     module = self._module(tokenizer, seed)
+                    initial = copy.deepcopy(module)
                 else:
                     module = copy.deepcopy(start.model.net.module_)
+                    initial = start.model.initial
                 validation = None
                 if len(validation_rows):
                     of_validation = self._weights(validation_rows)
@@ -93,7 +95,7 @@ class NetTraining(LabelledRows):
                 data = self._tensors(tokenizer, rows, weights, device)
                 plan = self._plan(len(rows), device, effort=effort, pull=pull)
                 net, history = train(module, data, validation, plan, seed=seed, n_classes=n_classes)
-        model = FittedTransformer(net, tokenizer, history, device, n_classes)
+        model = FittedTransformer(net, tokenizer, history, device, n_classes, initial, rows)
         return FittedModel(model=model, n_fit=len(rows), n_validation=len(validation_rows))
 
     def training_weights(self, rows):

@@ -153,5 +153,5 @@ class NetWeights(NetTraining):
             _, history = train(module, data, None, plan, seed=self.seed, n_classes=n_classes)
         coordinates = module.coordinates.detach().to("cpu", torch.float64).numpy()
         moved = self.with_parameters(center, self.parameters(center) + subspace.moves(coordinates))
-        model = replace(moved.model, history=history)
+        model = replace(moved.model, history=history, rows=rows)
         return FittedModel(model=model, n_fit=len(rows)), coordinates

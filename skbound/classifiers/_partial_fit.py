@@ -114,7 +114,7 @@ class PartialFitMixin:
                 stream = calls.stream.go_on(learner)
             self._calls = replace(calls, stream=stream)
             fit, evidence = stream.outcome(learner)
-            self._keep(fit, known)
+            self._keep(fit, learner)
             self._record(fit, evidence, warn=False)
         return self
 

@@ -12,6 +12,7 @@ from skbound._inputs import check_labels, check_weights
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
+from skbound.classifiers._measured import MeasuredMixin
 from skbound.classifiers._net_predictions import NetPredictionsMixin
 from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._partial_fit import PartialFitMixin
@@ -24,6 +25,7 @@ __all__ = ["TransformerClassifier"]
 
 class TransformerClassifier(
     PartialFitMixin,
+    MeasuredMixin,
     NetPredictionsMixin,
     TableOrSequencesMixin,
     CertifiedMixin,
@@ -115,8 +117,11 @@ class TransformerClassifier(
         where nothing is certified.
     predicted_error_ : Estimate
         Point prediction of the true error, no bound; NaN where nothing is certified.
+    measures_ : Measures
+        Complexity measures of the net, by key, from its weights and its margins on training rows;
+        none of them is a bound. See :func:`skbound.measures.measure_all` for more of them.
     evidence_ : Evidence
-        The numbers that all of these were computed from.
+        The numbers that all certificates were computed from.
     classes_ : ndarray of shape (n_classes,)
         Labels seen in fit, certified rows included, or given to ``partial_fit``.
     n_features_in_ : int
@@ -288,6 +293,6 @@ class TransformerClassifier(
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
             vars(self).pop("_calls", None)
-            self._keep(fit, learner.classes)
+            self._keep(fit, learner)
             self._record(fit, evidence)
         return self
