@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 
 import numpy as np
@@ -23,7 +24,7 @@ from skbound._sklearn_compat import HasMethods, Interval, fit_context
 from skbound.classifiers._black_box import BlackBox
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
 from skbound.classifiers._mixtures import aligned
-from skbound.classifiers._row_wise import check_row_wise
+from skbound.classifiers._row_wise import why_not_row_wise
 
 __all__ = ["BoundedClassifier"]
 
@@ -39,8 +40,9 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
     ----------
     estimator : classifier
         Cloned and fitted; a whole pipeline is fine. A certified classifier inside it
-        trains on all rows that it gets, with ``protocol=None``. Refused are a FrozenEstimator
-        inside it, a precomputed kernel, and a ``predict`` that depends on the rest of the batch.
+        trains on all rows that it gets, with ``protocol=None``. A FrozenEstimator inside it and a
+        precomputed kernel are refused; where ``predict`` depends on the rest of the batch nothing
+        is certified.
     protocol : str, None or protocol object, default="holdout"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. None trains on all of them and certifies nothing.
@@ -156,8 +158,8 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
             seed = draw_seed(self.random_state)
             learner = BlackBox(self.estimator, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
-            if evidence.n_certified:
-                check_row_wise(fit.model, learner)
+            if evidence.n_certified and (why := why_not_row_wise(fit.model, learner)):
+                evidence = replace(evidence, certified=None, reason=why)
             self.estimator_ = fit.model
             self.classes_ = learner.classes
             self._record(fit, evidence)

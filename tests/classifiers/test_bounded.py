@@ -13,6 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier
+from skbound.exceptions import SkboundWarning
 from skbound.protocols import CrossFit, Holdout, Progressive
 
 X, Y = make_classification(240, 6, n_informative=4, n_classes=3, random_state=0)
@@ -155,16 +156,15 @@ class Moody(LogisticRegression):
     ids=lambda e: type(e).__name__,
 )
 @pytest.mark.parametrize("protocol", ["holdout", "cross_fit", "progressive"])
-def test_predict_that_looks_at_the_batch_is_refused(estimator, protocol):
+def test_predict_that_looks_at_the_batch_certifies_nothing_and_keeps_the_fit(estimator, protocol):
     model = BoundedClassifier(estimator, protocol=protocol, random_state=0)
-    with pytest.raises(ValueError, match=r"by itself.* of 16 rows .*protocol=None"):
-        model.fit(X, Y)
-    assert not hasattr(model, "certificate_")
     # Rows in the order of their classes hide nothing.
-    order = np.argsort(Y, kind="stable")
-    with pytest.raises(ValueError, match="by itself"):
-        model.fit(X[order], Y[order])
-    model.set_params(protocol=None).fit(X, Y)
+    for order in (np.arange(len(Y)), np.argsort(Y, kind="stable")):
+        with pytest.warns(SkboundWarning, match="of 16 rows another label alone than together"):
+            model.fit(X[order], Y[order])
+        assert model.generalization_bound_ == 1.0
+        assert model.n_samples_certified_ == 0
+        assert set(model.predict(X)) <= set(Y)
 
 
 def test_the_look_at_rows_alone_counts_few_and_the_same_rows():
