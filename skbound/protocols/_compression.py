@@ -13,6 +13,7 @@ from skbound._random_state import draw_seed
 from skbound.evidence import CompressedSample, Evidence, Sample
 from skbound.protocols._all_rows import on_all_rows, too_few_rows
 from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._first_part import FirstPartMixin
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._learner import FittedModel, Learner, require_warm
 from skbound.protocols._picking import PickingPath, best_step, last_step
@@ -25,7 +26,7 @@ _SMALLEST_GROUP = 0.01
 _GROWTH = 0.5
 
 
-class PickToLearn(BaseEstimator):
+class PickToLearn(FirstPartMixin, BaseEstimator):
     """Train on a first part; then move the rows that are explained worst to the training rows.
 
     The rows are put into random order. A first predictor is trained on the first part. Among the
@@ -104,7 +105,7 @@ class PickToLearn(BaseEstimator):
         record = CompressedSample(Sample(numbers, losses, losses), numbers[:10] + 100)
         return Evidence(protocol="compression", n_fit=250, majority_share=0.5, certified=record)
 
-    def n_prior(self, n_samples: int) -> int:
+    def n_first(self, n_samples: int) -> int:
         """Return how many of `n_samples` rows are in the first part.
 
         Parameters
@@ -189,7 +190,7 @@ class PickToLearn(BaseEstimator):
         TypeError
             If `warm_start` is set and the classifier cannot go on from an earlier fit.
         """
-        n_prior = self.n_prior(learner.n_samples)
+        n_prior = self.n_first(learner.n_samples)
         if self.warm_start:
             require_warm(learner, "PickToLearn(warm_start=True)")
         if n_prior == learner.n_samples:

@@ -8,14 +8,13 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from skbound._random_state import draw_seed
 from skbound.bounds import OccamBound
 from skbound.evidence import CodedSample, Evidence, Sample
 from skbound.protocols._all_rows import too_few_rows
 from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._first_part import FirstPartMixin
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._learner import FittedModel, SubspaceLearner, require
 from skbound.protocols._subspace import CoordinateCode
@@ -30,7 +29,7 @@ _PRIOR_FRACTIONS = {"trained": 0.7, "initial": 0.1}
 _USUAL_DELTA = 0.05
 
 
-class DescriptionLength(BaseEstimator):
+class DescriptionLength(FirstPartMixin, BaseEstimator):
     """Certify a net by the number of bits that it takes to write it down.
 
     A random part of the rows, the prior part, makes a centre. From there the weights move in a
@@ -149,20 +148,18 @@ class DescriptionLength(BaseEstimator):
         _integers("dimension", self.dimension, (0,), smallest=0)
         _integers("n_levels", self.n_levels, (2,), smallest=2)
 
-    def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Split the rows at random.
+    def n_first(self, n_samples: int) -> int:
+        """Return how many of `n_samples` rows are in the prior part.
 
         Parameters
         ----------
         n_samples : int
             Rows with a positive weight.
-        seed : int
-            Used where the protocol has no `random_state` of its own.
 
         Returns
         -------
-        prior_rows, certified_rows : ndarray of int
-            Sorted positions; together all rows. No certified rows if there are too few.
+        int
+            `n_samples` if there are too few rows to certify some.
 
         Raises
         ------
@@ -172,12 +169,7 @@ class DescriptionLength(BaseEstimator):
         self._check()
         auto = _PRIOR_FRACTIONS[self.center]
         n_prior = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=auto)
-        if not n_prior:
-            return np.arange(n_samples), np.arange(0)
-        if self.random_state is not None:
-            seed = draw_seed(self.random_state)
-        order = np.random.default_rng([seed, 0]).permutation(n_samples)
-        return np.sort(order[:n_prior]), np.sort(order[n_prior:])
+        return n_prior or n_samples
 
     def run(self, learner: SubspaceLearner, seed: int) -> tuple[FittedModel, Evidence]:
         """Fix centre and codes on the prior part, train on all rows, write, read and evaluate.

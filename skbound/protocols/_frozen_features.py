@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, LinearHeadSample, Sample
 from skbound.protocols._all_rows import on_all_rows, too_few_rows
 from skbound.protocols._assumptions import IID, OUTSIDE
 from skbound.protocols._feature_map import FeatureMap, principal_map
+from skbound.protocols._first_part import FirstPartMixin
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._learner import FeatureLearner, FittedModel, require
 from skbound.protocols._logistic import fit_logistic
@@ -25,7 +25,7 @@ _PRIOR = 0.5
 _NEEDED = "features", "with_head", "training_weights", "labels", "n_classes"
 
 
-class FrozenFeatures(BaseEstimator):
+class FrozenFeatures(FirstPartMixin, BaseEstimator):
     """Train a net on a prior part; keep its features, train a new head on the certified rows.
 
     The net is trained on the prior part. What its last linear map reads is then fixed: centred,
@@ -89,7 +89,7 @@ class FrozenFeatures(BaseEstimator):
         )
         return Evidence(protocol="frozen_features", n_fit=100, majority_share=0.5, certified=head)
 
-    def n_prior(self, n_samples: int) -> int:
+    def n_first(self, n_samples: int) -> int:
         """Return how many of `n_samples` rows the features are trained on.
 
         Parameters
@@ -119,27 +119,6 @@ class FrozenFeatures(BaseEstimator):
             raise ValueError(f"n_directions must be 'auto' or an integer of at least 1, got {n!r}.")
         if not isinstance(lam, Real) or not 1e-8 <= lam <= 1e8:
             raise ValueError(f"regularization must lie in [1e-8, 1e8], got {lam!r}.")
-
-    def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Split the rows at random.
-
-        Parameters
-        ----------
-        n_samples : int
-            Rows to split.
-        seed : int
-            Used where the protocol has no `random_state` of its own.
-
-        Returns
-        -------
-        prior_rows, certified_rows : ndarray of int
-            Sorted positions; together all rows. No certified rows if there are too few.
-        """
-        n_prior = self.n_prior(n_samples)
-        if self.random_state is not None:
-            seed = draw_seed(self.random_state)
-        order = np.random.default_rng([seed, 0]).permutation(n_samples)
-        return np.sort(order[:n_prior]), np.sort(order[n_prior:])
 
     def run(self, learner: FeatureLearner, seed: int) -> tuple[FittedModel, Evidence]:
         """Train the features on the prior part and the head on the rest.

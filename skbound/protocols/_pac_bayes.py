@@ -15,6 +15,7 @@ from skbound.evidence import DrawnPredictor, DrawnSample, Evidence, Sample
 from skbound.protocols._all_rows import too_few_rows
 from skbound.protocols._assumptions import IID, OUTSIDE
 from skbound.protocols._drawn import Parts, drawn_assumptions, n_guess
+from skbound.protocols._first_part import FirstPartMixin
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._gaussians import Gaussian, best_posterior, draws
 from skbound.protocols._learner import FittedModel, require
@@ -32,7 +33,7 @@ _NEEDS = {
 }
 
 
-class PACBayes(BaseEstimator):
+class PACBayes(FirstPartMixin, BaseEstimator):
     """Certify nets that are drawn around weights learnt from all rows.
 
     A random part of the rows trains a net: the centre of the prior. All rows go on training it,
@@ -112,7 +113,7 @@ class PACBayes(BaseEstimator):
         )
         return Evidence(protocol="pac_bayes", n_fit=200, majority_share=0.5, certified=drawn)
 
-    def n_prior(self, n_samples: int) -> int:
+    def n_first(self, n_samples: int) -> int:
         """Return how many of `n_samples` rows train the prior.
 
         Parameters
@@ -164,7 +165,7 @@ class PACBayes(BaseEstimator):
         ValueError
             If a parameter is out of range, or rows repeat too often for ``predictor="gibbs"``.
         """
-        n_prior = self.n_prior(learner.n_samples)
+        n_prior = self.n_first(learner.n_samples)
         require(
             learner,
             ["parameters", "with_parameters", *_NEEDS[self.predictor]],

@@ -13,6 +13,7 @@ from skbound._random_state import draw_seed
 from skbound.evidence import CertifiedRecord, Evidence, ProgressiveSample, Sample, Together
 from skbound.protocols._all_rows import too_few_rows
 from skbound.protocols._assumptions import DISTINCT, GIBBS, IID, OUTSIDE, WARM
+from skbound.protocols._first_part import FirstPartMixin
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._in_turn import Step, curve_of, joined, trained_in_turn
 from skbound.protocols._learner import (
@@ -38,7 +39,7 @@ _NEEDS = {
 }
 
 
-class Progressive(BaseEstimator):
+class Progressive(FirstPartMixin, BaseEstimator):
     """Train on a first part; then, block by block, evaluate the rows and train on them too.
 
     The rows are put into random order. Each block is evaluated by a predictor that was trained on
@@ -139,6 +140,22 @@ class Progressive(BaseEstimator):
                 f"blocks or more rows."
             )
         return cuts
+
+    def n_first(self, n_samples: int) -> int:
+        """Return how many of `n_samples` rows come before the first certified one.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows with a positive weight.
+
+        Returns
+        -------
+        int
+            `n_samples` if there are too few rows to certify some.
+        """
+        cuts = self.cuts(n_samples)
+        return cuts[1 if self.guess else 0] if cuts else n_samples
 
     def _check(self) -> None:
         check_fraction("first_fraction", self.first_fraction)

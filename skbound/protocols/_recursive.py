@@ -15,6 +15,7 @@ from skbound._random_state import draw_seed
 from skbound.evidence import Evidence, RecursiveSample, RecursiveStep, Sample
 from skbound.protocols._all_rows import too_few_rows
 from skbound.protocols._assumptions import IID, OUTSIDE
+from skbound.protocols._first_part import FirstPartMixin
 from skbound.protocols._fractions import check_fraction, n_of_fraction
 from skbound.protocols._gaussians import Gaussian, draws
 from skbound.protocols._learner import FittedModel, Learner, WeightLearner, require
@@ -27,7 +28,7 @@ _PREDICTORS = "single_draw", "held_out"
 _EFFORT = 0.5
 
 
-class RecursivePACBayes(BaseEstimator):
+class RecursivePACBayes(FirstPartMixin, BaseEstimator):
     """Train in steps; each step bounds by how much its predictor beats the one before.
 
     The rows are put into random order: a first part, then `n_steps` parts of equal size. The error
@@ -129,6 +130,22 @@ class RecursivePACBayes(BaseEstimator):
                 f"or more rows."
             )
         return cuts
+
+    def n_first(self, n_samples: int) -> int:
+        """Return how many of `n_samples` rows come before the first certified one.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows with a positive weight.
+
+        Returns
+        -------
+        int
+            `n_samples` if there are too few rows to certify some.
+        """
+        cuts = self.cuts(n_samples)
+        return cuts[0] if cuts else n_samples
 
     def _check(self) -> None:
         check_fraction("prior_fraction", self.prior_fraction)

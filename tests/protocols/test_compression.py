@@ -86,7 +86,7 @@ def answers(model, X):
 def check_record_makes_the_predictor_again(model, X, y):
     model, seen = watched(model)
     record = model.fit(X, y).evidence_.certified
-    n_prior, learner = model.protocol.n_prior(len(X)), seen["learner"]
+    n_prior, learner = model.protocol.n_first(len(X)), seen["learner"]
     prior = np.random.default_rng([learner.seed, 0]).permutation(len(X))[:n_prior]
     assert not np.intersect1d(prior, np.r_[record.picked, record.sample.rows]).size
     rows, options = np.r_[prior, record.picked], {}
@@ -106,7 +106,7 @@ def check_record_makes_the_predictor_again(model, X, y):
 def check_training_sees_the_first_part_and_picked_rows_only(model, X, y):
     model, seen = watched(model)
     record = model.fit(X, y).evidence_.certified
-    n_prior = model.protocol.n_prior(len(X))
+    n_prior = model.protocol.n_first(len(X))
     for rows in seen["rows"]:
         assert np.array_equal(rows[:n_prior], seen["rows"][0])
     path = [rows[n_prior:] for rows in seen["rows"]]
@@ -362,7 +362,7 @@ def test_how_many_rows_are_moved():
     assert len(sizes) == auto.n_stops(500)
     assert PickToLearn(max_size=12).n_stops(500) == 4
     assert PickToLearn(group_size=3, max_size=12).group(11, 500) == 1
-    assert [PickToLearn(f).n_prior(200) for f in ("auto", 0.1)] == [100, 20]
+    assert [PickToLearn(f).n_first(200) for f in ("auto", 0.1)] == [100, 20]
 
 
 @pytest.mark.parametrize(

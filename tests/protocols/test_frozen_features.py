@@ -302,7 +302,7 @@ def test_what_is_refused():
 )
 def test_parameters_out_of_range(settings, message):
     with pytest.raises(ValueError, match=message):
-        FrozenFeatures(**settings).n_prior(200)
+        FrozenFeatures(**settings).n_first(200)
 
 
 def test_search_pays_for_its_candidates():
