@@ -172,7 +172,7 @@ def test_splits_that_differ_or_are_not_told_are_refused():
     ):
         with pytest.raises(ValueError, match="certify on the same rows"):
             BoundSearch(TREE, grid, candidate_weights="informed", random_state=0).fit(X, Y)
-    model = clone(TREE).set_params(protocol="progressive")
+    model = clone(TREE).set_params(protocol="cross_fit")
     with pytest.raises(ValueError, match="must split the rows once"):
         BoundSearch(model, GRID, candidate_weights="informed").fit(X, Y)
     with pytest.raises(ValueError, match="candidate_weights"):
