@@ -12,6 +12,7 @@ from torch import nn
 from skbound._nn._transformer import Block, Transformer
 from skbound.collect._double import attention_by_formula, in_double
 from skbound.collect._lipschitz import (
+    check_standard,
     feed_forward_norm,
     folded,
     head_maps,
@@ -72,6 +73,7 @@ def _(module: nn.LayerNorm, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
 
 @local_log_lipschitz.register
 def _(module: Transformer, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    check_standard(module)
     embedding: Any = module.embedding
     block: Any
     tokens = embedding(x)

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import nn
 
-from skbound._nn._transformer import Attention
 from skbound.collect._double import trained
 from skbound.collect._gradients import logit_gradients
 from skbound.collect._probe import Probe
@@ -79,8 +79,9 @@ def attention_kernel(probe: Probe) -> TangentKernel:
     Returns
     -------
     TangentKernel
-        Of the maps to queries, keys, values and outputs; the kernel of all parameters is the sum
-        of this one and that of the others.
+        Of what lies in submodules called "attention" and in ``nn.MultiheadAttention``: maps to
+        queries, keys, values and outputs. The kernel of all parameters is the sum of this one and
+        that of the others.
 
     Raises
     ------
@@ -88,9 +89,9 @@ def attention_kernel(probe: Probe) -> TangentKernel:
         If the net has no attention.
     """
     prefixes = [
-        f"{name}." if name else ""
+        f"{name}."
         for name, module in probe.module.named_modules()
-        if isinstance(module, (Attention, torch.nn.MultiheadAttention))
+        if name.rpartition(".")[2] == "attention" or isinstance(module, nn.MultiheadAttention)
     ]
     if not prefixes:
         raise MissingEvidenceError(

@@ -84,6 +84,15 @@ def test_other_nets_are_refused():
         features(probe_of(Idle(), *rows(3, 4)))
 
 
+def test_a_layer_that_is_used_in_another_way_is_refused():
+    class Folded(nn.Linear):
+        def forward(self, x):
+            return super().forward(x.flatten(1))
+
+    with pytest.raises(MissingEvidenceError, match="reads vectors of length 2"):
+        features(probe_of(nn.Sequential(Folded(6, 3)), *rows(3, 3, 2)))
+
+
 def test_frozen_layers_are_measured_too():
     module = table_net()
     module.requires_grad_(False)

@@ -220,6 +220,19 @@ def test_queries_against_keys_change_nothing():
     assert log_lipschitz_upper(module) == pytest.approx(before, rel=1e-6)
 
 
+def test_another_kind_of_transformer_is_refused():
+    module = table_net()
+    module.blocks[1].norm_attention = nn.Identity()
+    with pytest.raises(MissingEvidenceError, match="Identity"):
+        log_lipschitz_upper(module)
+    with pytest.raises(MissingEvidenceError, match="Identity"):
+        local_log_lipschitz(module, torch.zeros(1, 4))
+    module = table_net()
+    module.blocks[0].attention.gate = nn.Linear(8, 8)
+    with pytest.raises(MissingEvidenceError, match="Attention"):
+        log_lipschitz_upper(module)
+
+
 def test_unknown_parts_are_named_and_the_jacobian_is_measured_all_the_same():
     module = nn.Sequential(nn.Linear(4, 4), nn.Bilinear(1, 1, 1))
     with pytest.raises(MissingEvidenceError, match="Bilinear"):
