@@ -149,7 +149,7 @@ def _(module: nn.GELU) -> float:
 
 @log_lipschitz_upper.register
 def _(module: nn.LayerNorm) -> float:
-    eye = torch.eye(width_of(module), dtype=torch.float64)
+    eye = torch.eye(width_of(module), dtype=torch.float64, device=module.weight.device)
     return log(spectral_norm(folded(eye, module))) + log_steepest(module)
 
 
@@ -280,7 +280,7 @@ def folded(weight: torch.Tensor, norm: nn.LayerNorm) -> torch.Tensor:
 
 def log_steepest(norm: nn.LayerNorm) -> float:
     """Return the log of the largest slope of ``(x - mean) / sqrt(var + eps)``: at variance 0."""
-    return -0.5 * math.log(norm.eps)
+    return -0.5 * math.log(norm.eps) if norm.eps > 0.0 else math.inf
 
 
 def width_of(norm: nn.LayerNorm) -> int:

@@ -30,7 +30,8 @@ def tangent_kernel(
     The kernel is that of the module in the probe. Theorems about training near initialisation are
     about the kernel before training: for that, pass a probe of the untrained module.
 
-    The gradients of two chunks of rows are in memory at a time, and those of a chunk are computed
+    Costs one backward pass per class at those rows. The gradients of two chunks of rows are in
+    memory at a time, and those of a chunk are computed
     once for each chunk before it, so a large net costs more time and not more memory.
 
     Parameters
