@@ -11,17 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence._sample import Sample, frozen_array
+from skbound.evidence._sentences import joint_answer, over_the_key
 
 __all__ = ["DrawnPredictor", "DrawnSample", "GibbsSample"]
 
 DrawnPredictor = Literal["single_draw", "gibbs", "vote", "average"]
-
-_OVER = {
-    "single_draw": "",
-    "gibbs": " in the mean over the key of the hash that gives each row to one of {} drawn nets,",
-    "vote": "",
-    "average": "",
-}
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,7 +112,7 @@ class DrawnSample:
     @property
     def over(self) -> str:
         """What the bounded error is a mean over, in words."""
-        return _OVER[self.predictor].format(self.n_draws)
+        return over_the_key(self.n_draws, "drawn nets") if self.predictor == "gibbs" else ""
 
     def spent(self, n_fit: int) -> str:
         """Say how the rows were spent.
@@ -131,9 +125,10 @@ class DrawnSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
-        return _spent(n_fit, self.n_samples, self.n_draws)
+        answer = joint_answer(self.predictor, self.n_draws, "drawn nets")
+        return answer + _spent(n_fit, self.n_samples, self.n_draws)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -210,7 +205,7 @@ class GibbsSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
         return _spent(n_fit, self.n_samples, self.n_draws)
 
