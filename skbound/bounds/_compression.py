@@ -153,7 +153,7 @@ class PickToLearnBound(CompressionBound):
     """
 
     key: ClassVar[str] = "pick_to_learn"
-    method: ClassVar[str] = "pick-to-learn bound"
+    method: ClassVar[str] = "Pick-to-Learn bound"
 
     def upper(self, record: CompressedSample, total: float, delta: float) -> float:
         """Maximise over the share of rows that would be picked. See `CompressionBound.upper`."""
@@ -219,7 +219,7 @@ class SampleCompressionBound(CompressionBound):
     """
 
     key: ClassVar[str] = "sample_compression"
-    method: ClassVar[str] = "sample-compression bound"
+    method: ClassVar[str] = "sample compression bound"
 
     def upper(self, record: CompressedSample, total: float, delta: float) -> float:
         """Bound a hold-out at the level of one set. See `CompressionBound.upper`."""

@@ -142,7 +142,7 @@ class CrossFitBound(FoldBound):
     """
 
     key: ClassVar[str] = "cross_fit"
-    method: ClassVar[str] = "merged tail bound"
+    method: ClassVar[str] = "merged tail bound on the predictors' mean loss"
 
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
         """Find the largest mean that the merged tails allow. See `FoldBound.upper`."""
@@ -160,13 +160,13 @@ class FoldUnionBound(FoldBound):
 
     Notes
     -----
-    Exact binomial tails for errors, Chernoff's bound for other losses. By the union bound all of
-    them hold at once. For one or two predictors and 0-1 losses it is the same as
-    :class:`CrossFitBound`.
+    Exact binomial tails for errors (:class:`BinomialBound`), Chernoff's bound for other losses
+    (:class:`KLBound`). By Bonferroni's inequality all of them hold at once. For one or two
+    predictors and 0-1 losses it is the same as :class:`CrossFitBound`.
     """
 
     key: ClassVar[str] = "cross_fit_union"
-    method: ClassVar[str] = "union bound over the predictors"
+    method: ClassVar[str] = "union bound on the predictors' mean loss"
 
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
         """Average the bounds. See `FoldBound.upper`."""
@@ -192,7 +192,7 @@ class FoldKLBound(FoldBound):
     """
 
     key: ClassVar[str] = "cross_fit_kl"
-    method: ClassVar[str] = "relative-entropy bound over the predictors"
+    method: ClassVar[str] = "relative-entropy bound on the predictors' mean loss"
 
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
         """Invert the relative entropy at the mean loss. See `FoldBound.upper`."""
@@ -224,11 +224,13 @@ class FoldMixtureBound(FoldBound):
     convexity of the exponential), and so is that of a mean over rates and predictors. By Markov's
     inequality it stays below ``1 / delta``; the bound is the largest mean of the ``mu_j`` for which
     it does, found by convex optimisation, so unequal numbers of rows need no care. With equal
-    counts and the right rate it is Chernoff's bound without Maurer's constant.
+    counts and the right rate it is Chernoff's bound without Maurer's constant. That a mean of
+    e-values is one, whatever their dependence, is in V. Vovk and R. Wang, "E-values: calibration,
+    combination and applications", Annals of Statistics 49, 2021.
     """
 
     key: ClassVar[str] = "cross_fit_mixture"
-    method: ClassVar[str] = "mean of exponential e-values"
+    method: ClassVar[str] = "averaged e-value bound on the predictors' mean loss"
 
     rates: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 

@@ -53,7 +53,7 @@ class TandemBound(Bound):
     """
 
     key: ClassVar[str] = "tandem"
-    method: ClassVar[str] = "tandem bound with merged binomial tails"
+    method: ClassVar[str] = "tandem bound on the vote"
     losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:

@@ -133,7 +133,7 @@ class OccamBound(CodeLengthBound):
     """
 
     key: ClassVar[str] = "occam"
-    method: ClassVar[str] = "Occam's razor bound with the exact binomial tail"
+    method: ClassVar[str] = "Occam's razor bound, exact binomial tail form"
     losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def upper(self, total: float, n_samples: int, log_delta: float) -> float:
@@ -178,7 +178,7 @@ class OccamKLBound(CodeLengthBound):
     """
 
     key: ClassVar[str] = "occam_kl"
-    method: ClassVar[str] = "Occam's razor bound with the relative entropy"
+    method: ClassVar[str] = "Occam's razor bound, relative-entropy form"
 
     def upper(self, total: float, n_samples: int, log_delta: float) -> float:
         """Invert the relative entropy. See `CodeLengthBound.upper`."""

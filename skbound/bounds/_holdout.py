@@ -140,7 +140,7 @@ class KLBound(HoldoutBound):
     """
 
     key: ClassVar[str] = "kl"
-    method: ClassVar[str] = "relative-entropy Chernoff bound"
+    method: ClassVar[str] = "Chernoff bound, relative-entropy form"
 
     def upper(self, losses: NDArray[np.float64], delta: float) -> float:
         """Invert the relative entropy at the mean. See `HoldoutBound.upper`."""

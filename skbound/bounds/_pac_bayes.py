@@ -72,7 +72,7 @@ class PACBayesBound(Bound):
 
     References
     ----------
-    .. [1] O. Rivasplata, I. Kuzborskij, C. Szepesvari and J. Shawe-Taylor, "PAC-Bayes analysis
+    .. [1] O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Shawe-Taylor, "PAC-Bayes analysis
        beyond the usual bounds", NeurIPS 2020.
     """
 

@@ -82,7 +82,7 @@ class PACBayesFixedRatesBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "kl_fixed"
-    method: ClassVar[str] = "PAC-Bayes bound with rates fixed beforehand"
+    method: ClassVar[str] = "PAC-Bayes bound with fixed rates"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`."""
@@ -118,7 +118,7 @@ class PACBayesMcAllesterBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "mcallester"
-    method: ClassVar[str] = "PAC-Bayes bound of McAllester"
+    method: ClassVar[str] = "McAllester PAC-Bayes bound"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`."""
@@ -133,7 +133,7 @@ class PACBayesQuadraticBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "quadratic"
-    method: ClassVar[str] = "PAC-Bayes quadratic bound"
+    method: ClassVar[str] = "PAC-Bayes-quadratic bound"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`."""
@@ -181,7 +181,7 @@ class PACBayesCatoniBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "catoni"
-    method: ClassVar[str] = "PAC-Bayes bound of Catoni"
+    method: ClassVar[str] = "Catoni PAC-Bayes bound"
 
     rate: float | None = None
 
@@ -196,7 +196,7 @@ class PACBayesCatoniBound(PACBayesBound):
 
 @dataclass(frozen=True)
 class RenyiBound(PACBayesBound):
-    r"""Bound on the error of a single draw by the Renyi divergence of order 2.
+    r"""Bound on the error of a single draw by the Rényi divergence of order 2.
 
     It does not depend on the luck of the draw, but pays three times for confidence: usually looser
     than :class:`PACBayesKLBound`. For comparison.
@@ -204,7 +204,7 @@ class RenyiBound(PACBayesBound):
     Notes
     -----
     With probability at least ``1 - delta`` over rows and draw,
-    ``kl(empirical loss, true risk) <= (D + ln xi(n) + 3 ln(2/delta)) / n`` where ``D`` is the Renyi
+    ``kl(empirical loss, true risk) <= (D + ln xi(n) + 3 ln(2/delta)) / n`` where ``D`` is the Rényi
     divergence of order 2: for Gaussians that differ in their centres only, twice the relative
     entropy. P. Viallard, P. Germain, A. Habrard and E. Morvant, "A general framework for the
     practical disintegration of PAC-Bayesian bounds", Machine Learning 113, 2024, Theorem 2 with
@@ -212,7 +212,7 @@ class RenyiBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "renyi"
-    method: ClassVar[str] = "disintegrated Renyi bound"
+    method: ClassVar[str] = "disintegrated Rényi bound"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`; the nats already hold what is paid three times."""

@@ -50,6 +50,11 @@ class ProgressiveBound(Bound):
     the training side beforehand: ``a = ln(u (1 - q) / (q (1 - u)))`` with ``u`` the largest mean
     for which ``kl(q, u) <= ln(1/delta) / n``. A wrong guess makes the bound looser, never invalid.
 
+    The mean error of predictors trained in turn was bounded from their errors by A. Blum, A. Kalai
+    and J. Langford, "Beating the hold-out: bounds for k-fold and progressive cross-validation",
+    COLT 1999; the supermartingale inequality is J. Ville's, "Étude critique de la notion de
+    collectif", 1939. This combination is derived here.
+
     Examples
     --------
     >>> from skbound.evidence import Evidence, ProgressiveSample, Sample
@@ -64,7 +69,7 @@ class ProgressiveBound(Bound):
     """
 
     key: ClassVar[str] = "progressive"
-    method: ClassVar[str] = "progressive supermartingale bound"
+    method: ClassVar[str] = "fixed-rate supermartingale bound"
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the mean loss and what is added for confidence.

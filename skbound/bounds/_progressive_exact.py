@@ -69,7 +69,7 @@ class ProgressiveExactBound(Bound):
     The binomial tail at level `delta` of all blocks together would be no bound: a later risk that
     reacts to earlier luck misses it with probability .09 at delta .05 with two blocks of 100 rows.
     To combine stagewise tails that are valid whatever earlier stages decided is the idea of
-    Bauer and Koehne, "Evaluation of experiments with adaptive interim analyses", Biometrics 50,
+    Bauer and Köhne, "Evaluation of experiments with adaptive interim analyses", Biometrics 50,
     1994; the ball makes the combination nearly that of independent normal numbers of equal
     spread, whose level it would otherwise take the spreads to know.
 

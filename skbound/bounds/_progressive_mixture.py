@@ -50,7 +50,9 @@ class ProgressiveMixtureBound(Bound):
     With probability ``1 - delta`` this stays below ``1/delta`` after every row, and the bound is
     the largest ``mu`` for which it does. The constants are fixed for good, from .05 to 1.6 in equal
     ratios. So the bound holds for all numbers of rows at once, also where more rows come because
-    of what the earlier ones showed.
+    of what the earlier ones showed. Mixing supermartingales goes back to H. Robbins, "Statistical
+    methods related to the law of the iterated logarithm", Annals of Mathematical Statistics 41,
+    1970.
 
     Examples
     --------

@@ -48,10 +48,10 @@ class RecursiveBound(Bound):
 
     References
     ----------
-    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Cherief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
+    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Chérief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
        frequentist approach to sequential prior updates with no information loss", NeurIPS 2024;
        there for predictors drawn anew for each row.
-    .. [2] O. Rivasplata, I. Kuzborskij, C. Szepesvari and J. Shawe-Taylor, "PAC-Bayes analysis
+    .. [2] O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Shawe-Taylor, "PAC-Bayes analysis
        beyond the usual bounds", NeurIPS 2020.
 
     Examples

@@ -110,7 +110,7 @@ def split_kl_finite(values: Sequence[float], tails: Sequence[float], nats: float
 
     References
     ----------
-    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Cherief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
+    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Chérief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
        frequentist approach to sequential prior updates with no information loss", NeurIPS 2024.
 
     Examples
@@ -152,7 +152,7 @@ class SplitKLBound(HoldoutBound):
     """
 
     key: ClassVar[str] = "split_kl"
-    method: ClassVar[str] = "split relative-entropy bound"
+    method: ClassVar[str] = "split-kl bound"
 
     middle: float = 0.25
 
