@@ -85,10 +85,13 @@ _ROWS = {
     "compression": "that were left out, and not picked because they were predicted wrongly",
     "linear_head": "that the linear head was trained on",
     "description_length": "that the decoded net was trained on",
+    "recursive_single_draw": "that its prior has not seen but the last predictor was trained on",
     **dict.fromkeys(_PAC_BAYES, "that the prior has not seen but the posterior was trained on"),
 }
 # Kinds whose predictor depends on the rows that its error was seen on.
-_OPTIMISTIC = frozenset({"compression", "description_length", "linear_head", *_PAC_BAYES})
+_OPTIMISTIC = frozenset(
+    {"compression", "description_length", "linear_head", "recursive_single_draw", *_PAC_BAYES}
+)
 
 
 def learning_curve_estimate(evidence: Evidence, n_fit: int | None = None) -> Estimate:

@@ -60,7 +60,6 @@ from skbound.bounds._progressive_together import ProgressiveAverageBound, Progre
 from skbound.bounds._recursive import RecursiveBound
 from skbound.bounds._split_kl import (
     SplitKLBound,
-    excess_risk_upper,
     split_kl_finite,
     split_kl_upper,
 )
@@ -118,7 +117,6 @@ __all__ = [
     "catoni_upper",
     "certificates",
     "dudley_integral",
-    "excess_risk_upper",
     "first_order_upper",
     "fixed_rates_upper",
     "gaussian_divergence",

@@ -3,60 +3,46 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from math import fsum
-from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import ClassVar, get_args
 
 from skbound.bounds._certificate import Certificate
-from skbound.evidence import Evidence, Loss, Sample
-from skbound.exceptions import MissingEvidenceError
+from skbound.evidence import Evidence, Loss
 
-__all__ = ["Bound", "losses_of"]
-
-
-def losses_of(sample: Sample, loss: Loss, method: str) -> NDArray[np.float64]:
-    """Return one kind of losses of a sample.
-
-    Parameters
-    ----------
-    sample : Sample
-        Where they are.
-    loss : {"zero_one", "brier"}
-        Which ones.
-    method : str
-        The bound in words, for the message.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        In [0, 1].
-
-    Raises
-    ------
-    MissingEvidenceError
-        If the Brier loss is asked for and there are no probabilities.
-    """
-    losses = sample.zero_one if loss == "zero_one" else sample.brier
-    if losses is None:
-        raise MissingEvidenceError(
-            f"The {method} for loss='brier' needs predicted probabilities on the certified rows. "
-            f"Use a classifier with predict_proba, or loss='zero_one'."
-        )
-    return losses
+__all__ = ["Bound", "increments"]
 
 
+@dataclass(frozen=True)
 class Bound(ABC):
     """A theorem ``expected loss <= value`` that holds with probability at least ``1 - delta``.
 
     A new bound is a frozen dataclass with a `key`, a `method` in words and one method, `terms`.
-    Paying for a choice among candidates is done here, once for all bounds.
+    What a choice among candidates costs is paid here, once for all bounds.
+
+    Parameters
+    ----------
+    loss : {"zero_one", "brier"}, default="zero_one"
+        Loss whose mean is bounded. A bound that does not hold for both names its own in the class
+        attribute `losses`.
+
+    Raises
+    ------
+    ValueError
+        If the bound does not hold for the loss.
     """
 
     key: ClassVar[str]
     method: ClassVar[str]
+    losses: ClassVar[tuple[Loss, ...]] = get_args(Loss)
+
     loss: Loss = "zero_one"
+
+    def __post_init__(self) -> None:
+        if self.loss not in self.losses:
+            raise ValueError(
+                f"loss must be one of {self.losses} for {type(self).__name__}, got {self.loss!r}."
+            )
 
     def __call__(self, evidence: Evidence, delta: float = 0.05) -> Certificate:
         """Compute the certificate.
@@ -100,7 +86,7 @@ class Bound(ABC):
             share=evidence.share,
             n_predictors=evidence.n_predictors,
             over="" if evidence.certified is None else evidence.certified.over,
-            spent="" if evidence.certified is None else evidence.certified.spent(evidence.n_fit),
+            spent=evidence.spent,
             baseline=1.0 - evidence.majority_share,
             assumptions=evidence.assumptions,
             caveats=evidence.caveats,
@@ -120,5 +106,27 @@ class Bound(ABC):
         Returns
         -------
         dict of str to float
-            In the order in which a report shows them.
+            In the order in which a report shows them. ``"empirical_loss"`` is the mean of the
+            bounded loss that was seen.
         """
+
+
+def increments(**values: float) -> dict[str, float]:
+    """Return what each step of a bound adds to the one before.
+
+    Parameters
+    ----------
+    **values : float
+        The bound after each step, by the name of the step, 0 or more. One that is below an earlier
+        one adds nothing.
+
+    Returns
+    -------
+    dict of str to float
+        Amounts of sum ``max(values)``, none of them negative.
+    """
+    terms, reached = {}, 0.0
+    for name, value in values.items():
+        terms[name] = max(0.0, value - reached)
+        reached = max(reached, value)
+    return terms

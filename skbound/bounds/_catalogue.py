@@ -59,15 +59,6 @@ HOLDOUT_BOUNDS: dict[str, Bound] = {
     "best": BestOf((BinomialBound(), BettingBound())),
 }
 
-LINEAR_HEAD_BOUNDS: dict[str, Bound] = {
-    "covering": CoveringBound(),
-    "margin": MarginBound(),
-    "mean_head": MeanHeadBound(),
-    "stability": StabilityBound(),
-    "entropy": EntropyBound(),
-    "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound()), (0.6, 0.2, 0.2)),
-}
-
 _CROSS_FIT_BOUNDS: dict[str, Bound] = {
     "cross_fit": CrossFitBound(),
     "cross_fit_union": FoldUnionBound(),
@@ -91,8 +82,16 @@ BOUNDS: dict[str, dict[str, Bound]] = {
         "pick_to_learn": PickToLearnBound(),
         "sample_compression": SampleCompressionBound(),
     },
-    "recursive": {"recursive": RecursiveBound()},
-    "linear_head": LINEAR_HEAD_BOUNDS,
+    "recursive_held_out": {"recursive": RecursiveBound()},
+    "recursive_single_draw": {"recursive": RecursiveBound()},
+    "linear_head": {
+        "covering": CoveringBound(),
+        "margin": MarginBound(),
+        "mean_head": MeanHeadBound(),
+        "stability": StabilityBound(),
+        "entropy": EntropyBound(),
+        "best": BestOf((CoveringBound(), MarginBound(), MeanHeadBound()), (0.6, 0.2, 0.2)),
+    },
     "cross_fit_vote": _CROSS_FIT_BOUNDS,
     "cross_fit_gibbs": _CROSS_FIT_BOUNDS,
     "cross_fit_average": _CROSS_FIT_BOUNDS,
@@ -135,6 +134,28 @@ _BRIER_BOUNDS: dict[str, tuple[Bound, ...]] = {
     "progressive_stream": (ProgressiveMixtureBound("brier"),),
     "progressive_vote": (ProgressiveVoteBound("brier"),),
     "progressive_average": (ProgressiveAverageBound("brier"),),
+}
+
+# What the user sets to get each kind.
+_PROTOCOLS = {
+    "holdout": "'holdout'",
+    "compression": "'compression'",
+    "recursive_held_out": "RecursivePACBayes(predictor='held_out')",
+    "recursive_single_draw": "RecursivePACBayes(predictor='single_draw')",
+    "linear_head": "'frozen_features'",
+    "cross_fit_vote": "CrossFit(predictor='vote')",
+    "cross_fit_gibbs": "CrossFit(predictor='gibbs')",
+    "cross_fit_average": "CrossFit(predictor='average')",
+    "out_of_bag_vote": "CrossFit(predictor='vote', scheme='bags')",
+    "pac_bayes_single_draw": "PACBayes(predictor='single_draw')",
+    "pac_bayes_gibbs": "PACBayes(predictor='gibbs')",
+    "pac_bayes_vote": "PACBayes(predictor='vote')",
+    "pac_bayes_average": "PACBayes(predictor='average')",
+    "description_length": "'description_length'",
+    "progressive": "Progressive(predictor='gibbs')",
+    "progressive_stream": "Progressive(predictor='gibbs') with partial_fit",
+    "progressive_vote": "Progressive(predictor='vote')",
+    "progressive_average": "Progressive(predictor='average')",
 }
 
 
@@ -217,33 +238,51 @@ def resolve_bound(bound: str | Bound, evidence: Evidence | None = None) -> Bound
     kind = "holdout" if evidence is None or evidence.certified is None else evidence.kind
     names = BOUNDS.get(kind, {})
     if isinstance(bound, str):
-        if not names:
-            raise MissingEvidenceError(
-                f"No bound is known by name for {kind} evidence. Give a Bound object that reads "
-                f"it, instead of bound={bound!r}."
-            )
-        if bound == "auto":
-            return next(iter(names.values()))
-        if bound in names:
-            return names[bound]
-        homes = [home for home in BOUNDS if bound in BOUNDS[home]]
-        if homes:
-            raise MissingEvidenceError(
-                f"bound={bound!r} needs what a protocol of kind {' or '.join(homes)} leaves "
-                f"behind, but this one leaves {kind} evidence. Use bound='auto' or one of "
-                f"{list(names)}."
-            )
-        raise ValueError(
-            f"bound must be one of {['auto', *names]} or a Bound object, got {bound!r}."
-        )
+        return _named(bound, names, evidence)
     if not isinstance(bound, Bound):
         raise TypeError(
             f"bound must be one of {['auto', *names]} or a Bound object, got {bound!r}."
         )
     if bound.loss != "zero_one":
+        others = [f"bounds_['brier_{other.key}']" for other in _BRIER_BOUNDS.get(kind, ())]
+        where = f" Such certificates are in bounds_, for example {others[0]}." if others else ""
         raise ValueError(
-            f"generalization_bound_ is about the error of predict, got a bound on the "
-            f"{bound.loss!r} loss. Those certificates are in bounds_, for example "
-            f"bounds_['brier_kl']."
+            f"bound must be about the error of predict, as generalization_bound_ is, got one on "
+            f"the {bound.loss!r} loss.{where} Use bound='auto' or one of {list(names)}."
         )
     return bound
+
+
+def _named(bound: str, names: dict[str, Bound], evidence: Evidence | None) -> Bound:
+    """Return the bound of a name, or say why it has none here."""
+    if not names and evidence is not None:
+        raise MissingEvidenceError(
+            f"bound must be a Bound object that reads {type(evidence.certified).__name__}, which "
+            f"protocol {evidence.protocol!r} records: no bound on it has a name. Got {bound!r}. "
+            f"Give a Bound object."
+        )
+    if bound == "auto":
+        return next(iter(names.values()))
+    if bound in names:
+        return names[bound]
+    homes = [_PROTOCOLS[kind] for kind in BOUNDS if bound in BOUNDS[kind]]
+    if homes:
+        raise MissingEvidenceError(
+            f"bound={bound!r} needs protocol={' or '.join(homes)}, but protocol={_given(evidence)} "
+            f"is used. Use bound='auto' or one of {list(names)}."
+        )
+    raise ValueError(f"bound must be one of {['auto', *names]} or a Bound object, got {bound!r}.")
+
+
+def _given(evidence: Evidence | None) -> str:
+    """Return the protocol as the user has set it."""
+    if evidence is None:
+        return "'holdout'"
+    if evidence.kind != "holdout":
+        return _PROTOCOLS[evidence.kind]
+    # The last of the predictors has a hold-out of its own.
+    return (
+        "Progressive(predictor='last')"
+        if evidence.protocol == "progressive"
+        else repr(evidence.protocol)
+    )

@@ -10,9 +10,10 @@ from skbound.evidence import Evidence, Loss
 
 __all__ = ["Certificate", "no_certificate"]
 
+# The loss that is bounded, and its mean on the rows.
 _LOSS_IN_WORDS = {
-    "zero_one": "true error of predict, P(predict(x) != y),",
-    "brier": "expected Brier score / 2 of predict_proba",
+    "zero_one": ("true error of predict, P(predict(x) != y),", "mean error"),
+    "brier": ("expected Brier score / 2 of predict_proba", "mean Brier score / 2"),
 }
 
 
@@ -117,11 +118,14 @@ class Certificate:
                 f"The bound is 1, which always holds."
             )
         shown = min(1.0, math.ceil(self.value * 1e4) / 1e4)
-        mean = f"(mean loss there {self.terms.get('empirical_loss', float('nan')):.4f})"
+        bounded, mean = _LOSS_IN_WORDS[self.loss]
+        seen = ""
+        if "empirical_loss" in self.terms:
+            seen = f" ({mean} there {self.terms['empirical_loss']:.4f})"
         text = (
             f"With probability at least {_percent(self.delta)} % over the sample and the "
-            f"fit, the {_LOSS_IN_WORDS[self.loss]}{self.over} is at most {shown:.4f}. "
-            f"{self.spent} {mean}, by the {self.method}."
+            f"fit, the {bounded}{self.over} is at most {shown:.4f}, by the {self.method}. "
+            f"{self.spent}{seen}."
         )
         if self.n_candidates > 1 and self.share is None:
             text += (

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 from scipy import special
 
-from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import binomial_tail_inverse, kl_inverse_upper, rounded_up
 from skbound.bounds._preference import log_psi_function, peak, pick_to_learn_risk
-from skbound.evidence import CompressedSample, Evidence, Loss
-from skbound.exceptions import MissingEvidenceError
+from skbound.bounds._records import record_of, sum_of
+from skbound.evidence import CompressedSample, Evidence
 
 __all__ = ["PickToLearnBound", "SampleCompressionBound"]
 
@@ -37,12 +37,6 @@ class CompressionBound(Bound):
     ValueError
         If the name of the loss is unknown.
     """
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
 
     @abstractmethod
     def upper(self, record: CompressedSample, total: float, delta: float) -> float:
@@ -85,22 +79,14 @@ class CompressionBound(Bound):
             If the predictor did not pick rows, or the Brier loss is asked for and there are no
             probabilities.
         """
-        record = evidence.certified
-        if not isinstance(record, CompressedSample):
-            raise MissingEvidenceError(
-                f"The {self.method} needs a predictor that picked some of its training rows, but "
-                f"the protocol {evidence.protocol!r} has recorded none. Fit with "
-                f"protocol='compression', or use bound='auto'."
-            )
-        total = math.fsum(losses_of(record.sample, self.loss, self.method))
-        mean = total / record.n_samples
-        value = max(mean, self.upper(record, total, delta))
-        picked = record.n_picked / record.n_rows * (1.0 - mean)
-        return {
-            "empirical_loss": mean,
-            "picked_rows": picked,
-            "confidence": value - mean - picked,
-        }
+        record = record_of(evidence, self.method, CompressedSample)
+        total = sum_of(record.sample, self.loss, self.method)
+        mean, share = total / record.n_samples, record.n_picked / record.n_rows
+        return increments(
+            empirical_loss=mean,
+            picked_rows=mean + share * (1.0 - mean),
+            confidence=self.upper(record, total, delta),
+        )
 
     def rate(self, total: float, n_samples: int, log_delta: float) -> float:
         """Bound the mean of independent losses. See `BinomialBound` and `KLBound`."""
@@ -167,7 +153,7 @@ class PickToLearnBound(CompressionBound):
     """
 
     key: ClassVar[str] = "pick_to_learn"
-    method: ClassVar[str] = "pick-to-learn bound"
+    method: ClassVar[str] = "Pick-to-Learn bound"
 
     def upper(self, record: CompressedSample, total: float, delta: float) -> float:
         """Maximise over the share of rows that would be picked. See `CompressionBound.upper`."""
@@ -233,7 +219,7 @@ class SampleCompressionBound(CompressionBound):
     """
 
     key: ClassVar[str] = "sample_compression"
-    method: ClassVar[str] = "sample-compression bound"
+    method: ClassVar[str] = "sample compression bound"
 
     def upper(self, record: CompressedSample, total: float, delta: float) -> float:
         """Bound a hold-out at the level of one set. See `CompressionBound.upper`."""

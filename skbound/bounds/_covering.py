@@ -11,16 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.bounds._bound import Bound
-from skbound.bounds._inversion import binomial_tail_inverse, rounded_up
-from skbound.bounds._linear_head import (
-    _FEATURES,
-    _RATIOS,
-    largest_mean_square,
-    linear_head,
-    ramp,
-    unit_margins,
-)
-from skbound.evidence import Evidence, LinearHeadSample
+from skbound.bounds._inversion import rounded_up
+from skbound.bounds._linear_head import RademacherBound, counted, unit_margins
+from skbound.bounds._records import record_of
+from skbound.evidence import Evidence, LinearHeadSample, Loss
 
 __all__ = ["CoveringBound", "EntropyBound", "dudley_integral"]
 
@@ -105,7 +99,8 @@ class CoveringBound(Bound):
     """
 
     key: ClassVar[str] = "covering"
-    method: ClassVar[str] = "covering bound for a linear head with few parameters"
+    method: ClassVar[str] = "covering-number margin bound"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the training error, rows of small margin, and confidence.
@@ -127,21 +122,15 @@ class CoveringBound(Bound):
         MissingEvidenceError
             If the fit left something else behind.
         """
-        head = linear_head(evidence, self.method)
-        n, error, margins = head.n_samples, head.sample.error, unit_margins(head)
+        head = record_of(evidence, self.method, LinearHeadSample)
+        margins, share = unit_margins(head), math.log(delta / len(_DISTANCES))
 
-        def bound(distance: float) -> tuple[float, int]:
-            reach = 2.0 * math.sqrt(2.0) * distance
-            close = int((margins <= reach * head.feature_norms).sum())
-            log_delta = math.log(delta / len(_DISTANCES)) - log_points(n_free(head), distance)
-            return binomial_tail_inverse(close, n, log_delta=log_delta), close
+        def near(distance: float) -> dict[str, float]:
+            return counted(head, margins, distance, share - log_points(n_free(head), distance))
 
-        value, close = min(bound(float(distance)) for distance in _DISTANCES)
-        return {
-            "empirical_loss": error,
-            "margin": max(0.0, close / n - error),
-            "confidence": value - close / n,
-        }
+        return min(
+            (near(float(e)) for e in _DISTANCES), key=lambda terms: math.fsum(terms.values())
+        )
 
 
 def dudley_integral(
@@ -189,7 +178,7 @@ def dudley_integral(
 
 
 @dataclass(frozen=True)
-class EntropyBound(Bound):
+class EntropyBound(RademacherBound):
     r"""Bound through Dudley's integral of the metric entropy of a linear head.
 
     Notes
@@ -223,42 +212,9 @@ class EntropyBound(Bound):
     """
 
     key: ClassVar[str] = "entropy"
-    method: ClassVar[str] = "metric entropy bound for a linear head"
+    method: ClassVar[str] = "Dudley entropy bound"
 
-    def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
-        """Split the bound into the training error and what margin, entropy and chance add.
-
-        Parameters
-        ----------
-        evidence : Evidence
-            Of a linear head on fixed features.
-        delta : float
-            In (0, 1).
-
-        Returns
-        -------
-        dict of str to float
-            ``"empirical_loss"``, ``"margin"``, ``"complexity"`` and ``"confidence"``.
-
-        Raises
-        ------
-        MissingEvidenceError
-            If the fit left something else behind.
-        """
-        head = linear_head(evidence, self.method)
-        n, error, margins = head.n_samples, head.sample.error, unit_margins(head)
-        confidence = math.sqrt(math.log(len(_RATIOS) / ((1.0 - _FEATURES) * delta)) / (2.0 * n))
-        size = 2.0 * math.sqrt(2.0 * largest_mean_square(head, _FEATURES * delta))
-        free = n_free(head)
-
-        def split(ratio: float) -> tuple[float, float]:
-            radius = dudley_integral(lambda e: free * np.log1p(size * ratio / e), n, 0.5)
-            return ramp(margins, head.domain_bound / ratio), 2.0 * radius
-
-        empirical, complexity = min((split(float(q)) for q in _RATIOS), key=sum)
-        return {
-            "empirical_loss": error,
-            "margin": max(0.0, empirical - error),
-            "complexity": rounded_up(complexity),
-            "confidence": rounded_up(confidence),
-        }
+    def complexity(self, head: LinearHeadSample, mean_square: float) -> Callable[[float], float]:
+        """Integrate the metric entropy. See `RademacherBound.complexity`."""
+        n, free, size = head.n_samples, n_free(head), 2.0 * math.sqrt(2.0 * mean_square)
+        return lambda ratio: dudley_integral(lambda e: free * np.log1p(size * ratio / e), n, 0.5)

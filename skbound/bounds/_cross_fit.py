@@ -5,51 +5,22 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._bound import Bound
 from skbound.bounds._inversion import kl_inverse_upper, log_xi
 from skbound.bounds._merging import largest_mean, merged_mean, union_mean
-from skbound.evidence import Evidence, FoldSample, Loss
-from skbound.exceptions import MissingEvidenceError
+from skbound.bounds._records import losses_of, record_of
+from skbound.bounds._together import joint_terms, stands_for
+from skbound.evidence import Evidence, FoldSample
 
 __all__ = ["CrossFitBound", "FoldBound", "FoldKLBound", "FoldMixtureBound", "FoldUnionBound"]
 
 Sizes = NDArray[np.intp]
 Numbers = NDArray[np.float64]
-
-
-def fold_record(evidence: Evidence, method: str) -> FoldSample:
-    """Return the record of cross-fitting.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Of a cross-fit protocol.
-    method : str
-        The bound in words, for the message.
-
-    Returns
-    -------
-    FoldSample
-        What was recorded.
-
-    Raises
-    ------
-    MissingEvidenceError
-        If the evidence holds something else.
-    """
-    folds = evidence.certified
-    if not isinstance(folds, FoldSample):
-        raise MissingEvidenceError(
-            f"The {method} needs several predictors, each evaluated on rows that it was not "
-            f"trained on, but the protocol {evidence.protocol!r} has recorded none. Fit with "
-            f"protocol='cross_fit', or use bound='auto'."
-        )
-    return folds
 
 
 @dataclass(frozen=True)
@@ -71,24 +42,13 @@ class FoldBound(Bound):
 
     Notes
     -----
-    What follows for ``predict``:
-
-    - *A hash of the row chooses one predictor.* Over the key, its expected loss is ``mu``.
-    - *Majority vote.* Where the vote is wrong, no more than half of the votes are right, so at
-      least ``a = (K + 1) // 2`` are wrong. By Markov's inequality the error of the vote is at most
-      ``K / a`` times ``mu``: 3/2 for three predictors, 5/3 for five, and 2 for any even number.
-      Half the Brier score of the shares of votes is convex in them: at most ``mu``.
-    - *Averaged probabilities.* Half the Brier score is convex, so by Jensen's inequality that of
-      the average is at most the mean of the predictors' own. Where the average is largest at a
-      wrong class, the right one has at most 1/2 and some other no less than the right one, so half
-      the Brier score is at least 1/4: the error of ``predict`` is at most four times as large.
+    Where a hash of the row chooses one predictor, its expected loss over the key is ``mu``. The
+    error of a majority vote is at most ``K / ((K + 1) // 2)`` times ``mu``: 3/2 for three
+    predictors, 5/3 for five, 2 for any even number. The error of averaged probabilities is at most
+    four times the mean of half the predictors' Brier scores. Half the Brier score of the shares of
+    votes is at most the mean error, that of averaged probabilities at most the mean of theirs. All
+    of this is Markov's inequality and convexity.
     """
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
 
     @abstractmethod
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
@@ -130,45 +90,14 @@ class FoldBound(Bound):
         MissingEvidenceError
             If the rows were not cross-fitted, or probabilities are needed and there are none.
         """
-        folds = fold_record(evidence, self.method)
-        losses_of(folds.sample, self.loss, self.method)
-        if self.loss == "zero_one" and folds.predictor == "average":
-            losses_of(folds.sample, "brier", self.method)
-            return self._scaled(folds, "brier", delta, 4.0, "average")
-        if self.loss == "zero_one" and folds.predictor == "vote":
-            return self._scaled(folds, "zero_one", delta, vote_factor(folds.n_predictors), "vote")
-        return self._scaled(folds, self.loss, delta, 1.0, "")
-
-    def _scaled(
-        self, folds: FoldSample, loss: Loss, delta: float, factor: float, name: str
-    ) -> dict[str, float]:
-        """Return `factor` times the bound on the mean loss, in terms of the loss asked for."""
+        folds = record_of(evidence, self.method, FoldSample)
+        loss, factor = stands_for(folds.predictor, self.loss, folds.n_predictors)
+        for needed in (self.loss, loss):
+            losses_of(folds.sample, needed, self.method)
         sizes, sums = folds.sums(loss)
-        mean = _mean_of_means(sizes, sums)
-        zero_one = loss == "zero_one" or folds.predictor == "vote"
-        upper = max(mean, self.upper(sizes, sums, delta, zero_one=zero_one))
-        shown = mean if loss == self.loss else _mean_of_means(*folds.sums(self.loss))
-        terms = {"empirical_loss": shown}
-        if name:
-            terms[name] = max(0.0, factor * mean - shown)
-        terms["confidence"] = factor * (upper - mean)
-        return terms
-
-
-def vote_factor(n_predictors: int) -> float:
-    """Return how many times the mean error of its members the error of a majority vote can be.
-
-    Parameters
-    ----------
-    n_predictors : int
-        With one vote each.
-
-    Returns
-    -------
-    float
-        From 1 to 2.
-    """
-    return n_predictors / ((n_predictors + 1) // 2)
+        error, mean = _mean_of_means(*folds.sums("zero_one")), _mean_of_means(sizes, sums)
+        upper = self.upper(sizes, sums, delta, zero_one=loss == "zero_one")
+        return joint_terms(folds.predictor, factor, error, mean, confidence=upper)
 
 
 def _mean_of_means(sizes: Sizes, sums: Numbers) -> float:
@@ -213,7 +142,7 @@ class CrossFitBound(FoldBound):
     """
 
     key: ClassVar[str] = "cross_fit"
-    method: ClassVar[str] = "merged tail bound"
+    method: ClassVar[str] = "merged tail bound on the predictors' mean loss"
 
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
         """Find the largest mean that the merged tails allow. See `FoldBound.upper`."""
@@ -231,13 +160,13 @@ class FoldUnionBound(FoldBound):
 
     Notes
     -----
-    Exact binomial tails for errors, Chernoff's bound for other losses. By the union bound all of
-    them hold at once. For one or two predictors and 0-1 losses it is the same as
-    :class:`CrossFitBound`.
+    Exact binomial tails for errors (:class:`BinomialBound`), Chernoff's bound for other losses
+    (:class:`KLBound`). By Bonferroni's inequality all of them hold at once. For one or two
+    predictors and 0-1 losses it is the same as :class:`CrossFitBound`.
     """
 
     key: ClassVar[str] = "cross_fit_union"
-    method: ClassVar[str] = "union bound over the predictors"
+    method: ClassVar[str] = "union bound on the predictors' mean loss"
 
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
         """Average the bounds. See `FoldBound.upper`."""
@@ -263,7 +192,7 @@ class FoldKLBound(FoldBound):
     """
 
     key: ClassVar[str] = "cross_fit_kl"
-    method: ClassVar[str] = "relative-entropy bound over the predictors"
+    method: ClassVar[str] = "relative-entropy bound on the predictors' mean loss"
 
     def upper(self, sizes: Sizes, sums: Numbers, delta: float, *, zero_one: bool) -> float:
         """Invert the relative entropy at the mean loss. See `FoldBound.upper`."""
@@ -295,11 +224,13 @@ class FoldMixtureBound(FoldBound):
     convexity of the exponential), and so is that of a mean over rates and predictors. By Markov's
     inequality it stays below ``1 / delta``; the bound is the largest mean of the ``mu_j`` for which
     it does, found by convex optimisation, so unequal numbers of rows need no care. With equal
-    counts and the right rate it is Chernoff's bound without Maurer's constant.
+    counts and the right rate it is Chernoff's bound without Maurer's constant. That a mean of
+    e-values is one, whatever their dependence, is in V. Vovk and R. Wang, "E-values: calibration,
+    combination and applications", Annals of Statistics 49, 2021.
     """
 
     key: ClassVar[str] = "cross_fit_mixture"
-    method: ClassVar[str] = "mean of exponential e-values"
+    method: ClassVar[str] = "averaged e-value bound on the predictors' mean loss"
 
     rates: tuple[float, ...] = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0)
 

@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from skbound.bounds._bound import Bound
-from skbound.bounds._cross_fit import fold_record
 from skbound.bounds._merging import merged_mean
-from skbound.evidence import Evidence, Loss
+from skbound.bounds._records import record_of
+from skbound.evidence import Evidence, FoldSample, Loss
 from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["TandemBound"]
@@ -53,13 +53,8 @@ class TandemBound(Bound):
     """
 
     key: ClassVar[str] = "tandem"
-    method: ClassVar[str] = "merged tail bound on shared errors"
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss != "zero_one":
-            raise ValueError(f"TandemBound is about the 0-1 loss only, got loss={self.loss!r}.")
+    method: ClassVar[str] = "tandem bound on the vote"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the mean error of members, shared errors and confidence.
@@ -82,7 +77,7 @@ class TandemBound(Bound):
         MissingEvidenceError
             If ``predict`` is no vote of at least three, or a pair has no unseen row in common.
         """
-        folds = fold_record(evidence, self.method)
+        folds = record_of(evidence, self.method, FoldSample)
         sizes, both = folds.pairs()
         if folds.predictor != "vote" or folds.n_predictors < 3 or not sizes.all():
             raise MissingEvidenceError(

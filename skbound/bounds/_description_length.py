@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
-from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import binomial_tail_inverse, kl_inverse_upper
+from skbound.bounds._records import record_of, sum_of
 from skbound.evidence import CodedSample, Evidence, Loss
-from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["CodeLengthBound", "OccamBound", "OccamKLBound"]
 
@@ -31,12 +31,6 @@ class CodeLengthBound(Bound):
     ValueError
         If the name of the loss is unknown.
     """
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
 
     @abstractmethod
     def upper(self, total: float, n_samples: int, log_delta: float) -> float:
@@ -79,27 +73,19 @@ class CodeLengthBound(Bound):
             If no predictor was coded, or the Brier loss is asked for and there are no
             probabilities.
         """
-        coded = evidence.certified
-        if not isinstance(coded, CodedSample):
-            raise MissingEvidenceError(
-                f"The {self.method} needs a predictor that a code of counted length names, but "
-                f"the protocol {evidence.protocol!r} has recorded none. Fit with "
-                f"protocol='description_length', or use bound='auto'."
-            )
-        n = coded.n_samples
-        total = math.fsum(losses_of(coded.sample, self.loss, self.method))
+        coded = record_of(evidence, self.method, CodedSample)
+        n, total = coded.n_samples, sum_of(coded.sample, self.loss, self.method)
         nats = {
             "confidence": -math.log(delta),
             "options": math.log(coded.n_options),
             "code_length": coded.n_bits * math.log(2.0),
         }
-        terms, spent, reached = {"empirical_loss": total / n}, 0.0, total / n
+        values, spent = {"empirical_loss": total / n}, 0.0
         for name, amount in nats.items():
             spent += amount
-            # Free where nothing is to be paid, and never negative.
-            value = max(reached, self.upper(total, n, -spent)) if amount else reached
-            terms[name], reached = value - reached, value
-        return terms
+            # Free where nothing is to be paid.
+            values[name] = self.upper(total, n, -spent) if amount else 0.0
+        return increments(**values)
 
 
 @dataclass(frozen=True)
@@ -147,14 +133,8 @@ class OccamBound(CodeLengthBound):
     """
 
     key: ClassVar[str] = "occam"
-    method: ClassVar[str] = "Occam's razor bound with the exact binomial tail"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.loss != "zero_one":
-            raise ValueError(
-                f"OccamBound holds for 0-1 losses only, got loss={self.loss!r}. Use OccamKLBound."
-            )
+    method: ClassVar[str] = "Occam's razor bound, exact binomial tail form"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def upper(self, total: float, n_samples: int, log_delta: float) -> float:
         """Invert the binomial tail. See `CodeLengthBound.upper`."""
@@ -198,7 +178,7 @@ class OccamKLBound(CodeLengthBound):
     """
 
     key: ClassVar[str] = "occam_kl"
-    method: ClassVar[str] = "Occam's razor bound with the relative entropy"
+    method: ClassVar[str] = "Occam's razor bound, relative-entropy form"
 
     def upper(self, total: float, n_samples: int, log_delta: float) -> float:
         """Invert the relative entropy. See `CodeLengthBound.upper`."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import (
     binomial_tail_inverse,
     bisect,
     kl_inverse_upper,
     rounded_up,
 )
+from skbound.bounds._records import losses_of, record_of
 from skbound.evidence import Evidence, Loss, Sample
-from skbound.exceptions import MissingEvidenceError
 
 __all__ = [
     "BettingBound",
@@ -46,12 +46,6 @@ class HoldoutBound(Bound):
     ValueError
         If the name of the loss is unknown.
     """
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
 
     @abstractmethod
     def upper(self, losses: NDArray[np.float64], delta: float) -> float:
@@ -92,29 +86,11 @@ class HoldoutBound(Bound):
             If no rows were certified, or the Brier loss is asked for and there are no
             probabilities.
         """
-        losses = self._losses(evidence)
-        mean = float(losses.mean())
-        return {"empirical_loss": mean, "confidence": max(0.0, self.upper(losses, delta) - mean)}
-
-    def _losses(self, evidence: Evidence) -> NDArray[np.float64]:
-        sample = evidence.certified
-        if sample is not None and not isinstance(sample, Sample):
-            raise MissingEvidenceError(
-                f"The {self.method} needs losses of one fixed predictor on rows that had no part "
-                f"in making it, but the protocol {evidence.protocol!r} has recorded something "
-                f"else ({evidence.kind}): it would be no bound. Use bound='auto', or fit with "
-                f"protocol='holdout'."
-            )
-        if sample is None:
-            raise MissingEvidenceError(
-                f"The {self.method} needs certified rows, but the fit set none aside"
-                f"{f' ({evidence.reason})' if evidence.reason else ''}. Fit with a protocol that "
-                f"does, for example protocol='holdout'."
-            )
+        sample = record_of(evidence, self.method, Sample)
         losses = losses_of(sample, self.loss, self.method)
         # Sorted by position, so that the order in which rows were evaluated does not matter.
-        ordered: NDArray[np.float64] = losses[np.argsort(sample.rows, kind="stable")]
-        return ordered
+        losses = losses[np.argsort(sample.rows, kind="stable")]
+        return increments(empirical_loss=float(losses.mean()), confidence=self.upper(losses, delta))
 
 
 @dataclass(frozen=True)
@@ -141,14 +117,7 @@ class BinomialBound(HoldoutBound):
 
     key: ClassVar[str] = "binomial"
     method: ClassVar[str] = "exact binomial tail bound"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.loss != "zero_one":
-            raise ValueError(
-                f"BinomialBound holds for 0-1 losses only, got loss={self.loss!r}. "
-                f"Use BettingBound or KLBound."
-            )
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def upper(self, losses: NDArray[np.float64], delta: float) -> float:
         """Invert the tail at the error count. See `HoldoutBound.upper`."""
@@ -171,7 +140,7 @@ class KLBound(HoldoutBound):
     """
 
     key: ClassVar[str] = "kl"
-    method: ClassVar[str] = "relative-entropy Chernoff bound"
+    method: ClassVar[str] = "Chernoff bound, relative-entropy form"
 
     def upper(self, losses: NDArray[np.float64], delta: float) -> float:
         """Invert the relative entropy at the mean. See `HoldoutBound.upper`."""

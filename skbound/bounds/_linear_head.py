@@ -1,18 +1,20 @@
-"""The margin bound for a linear head on features that are fixed beforehand."""
+"""The margin bound for a linear head on fixed features, and what bounds of its kind share."""
 
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from skbound.bounds._bound import Bound
-from skbound.bounds._inversion import kl_inverse_upper, rounded_up
-from skbound.evidence import Evidence, LinearHeadSample
-from skbound.exceptions import MissingEvidenceError
+from skbound.bounds._bound import Bound, increments
+from skbound.bounds._inversion import binomial_tail_inverse, kl_inverse_upper, rounded_up
+from skbound.bounds._records import record_of
+from skbound.evidence import Evidence, LinearHeadSample, Loss
 
 __all__ = ["MarginBound"]
 
@@ -20,36 +22,6 @@ __all__ = ["MarginBound"]
 _RATIOS = 2.0 ** (np.arange(17) / 2.0)
 # Share of delta for the mean squared feature norm.
 _FEATURES = 0.1
-
-
-def linear_head(evidence: Evidence, method: str) -> LinearHeadSample:
-    """Return the record of a linear head.
-
-    Parameters
-    ----------
-    evidence : Evidence
-        Of a fit.
-    method : str
-        The bound in words, for the message.
-
-    Returns
-    -------
-    LinearHeadSample
-        As recorded.
-
-    Raises
-    ------
-    MissingEvidenceError
-        If the fit left something else behind.
-    """
-    head = evidence.certified
-    if not isinstance(head, LinearHeadSample):
-        raise MissingEvidenceError(
-            f"The {method} needs a linear head that was trained on fixed features of the certified "
-            f"rows, but the protocol {evidence.protocol!r} has recorded none. Fit with "
-            f"protocol='frozen_features', or use bound='auto'."
-        )
-    return head
 
 
 def unit_margins(head: LinearHeadSample) -> NDArray[np.float64]:
@@ -108,8 +80,130 @@ def largest_mean_square(head: LinearHeadSample, delta: float) -> float:
     return kl_inverse_upper(share, -math.log(delta) / head.n_samples)
 
 
+def counted(
+    head: LinearHeadSample, margins: NDArray[np.float64], distance: float, log_delta: float
+) -> dict[str, float]:
+    """Bound the error of a head by that of a fixed head near it, from rows of small margin.
+
+    Parameters
+    ----------
+    head : LinearHeadSample
+        Of the fit.
+    margins : ndarray of shape (n_samples,)
+        Its margins, in the scale of `distance`.
+    distance : float
+        How far the fixed head is away at most. Then no margin differs by more than
+        ``sqrt(2) distance ||phi||``.
+    log_delta : float
+        Logarithm of the probability with which the bound on the fixed head may fail.
+
+    Returns
+    -------
+    dict of str to float
+        ``"empirical_loss"``, ``"margin"`` and ``"confidence"``.
+
+    Notes
+    -----
+    Where the head errs, the margin of the fixed one is at most ``sqrt(2) distance ||phi||``: an
+    event of the fixed head alone, so the exact binomial tail bounds its probability. Among the rows
+    it can occur only where the margin of the head itself is at most twice that; those are counted.
+    """
+    reach = 2.0 * math.sqrt(2.0) * distance
+    close = int((margins <= reach * head.feature_norms).sum())
+    value = binomial_tail_inverse(close, head.n_samples, log_delta=log_delta)
+    return increments(
+        empirical_loss=head.sample.error, margin=close / head.n_samples, confidence=value
+    )
+
+
+def ramp_terms(head: LinearHeadSample, mean: float, **added: float) -> dict[str, float]:
+    """Split a bound that starts from the mean of `ramp`.
+
+    Parameters
+    ----------
+    head : LinearHeadSample
+        Of the fit.
+    mean : float
+        Mean of `ramp`, at least the share of errors.
+    **added : float
+        What is added to it, 0 or more, by name.
+
+    Returns
+    -------
+    dict of str to float
+        ``"empirical_loss"``, ``"margin"`` and what is added, rounded up.
+    """
+    error = head.sample.error
+    amounts = {name: rounded_up(amount) for name, amount in added.items()}
+    return {"empirical_loss": error, "margin": max(0.0, mean - error)} | amounts
+
+
 @dataclass(frozen=True)
-class MarginBound(Bound):
+class RademacherBound(Bound):
+    """Bound on the error of a linear head through the Rademacher complexity of its ramp loss.
+
+    A subclass states `key` and `method` and implements `complexity`. See `MarginBound` for the
+    theorem, the grid and the shares of delta.
+
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss that the ramp bounds.
+    """
+
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
+
+    @abstractmethod
+    def complexity(self, head: LinearHeadSample, mean_square: float) -> Callable[[float], float]:
+        """Return how the expected Rademacher complexity grows.
+
+        Parameters
+        ----------
+        head : LinearHeadSample
+            Its numbers of rows, classes and features are read.
+        mean_square : float
+            Bound on the expected squared feature norm, over the squared domain bound.
+
+        Returns
+        -------
+        callable
+            Maps ``L kappa / g``, norm of the head times domain bound over width of the ramp, to a
+            bound on the complexity.
+        """
+
+    def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
+        """Split the bound into the training error and what margin, complexity and chance add.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            Of a linear head on fixed features.
+        delta : float
+            In (0, 1).
+
+        Returns
+        -------
+        dict of str to float
+            ``"empirical_loss"``, ``"margin"``, ``"complexity"`` and ``"confidence"``.
+
+        Raises
+        ------
+        MissingEvidenceError
+            If the fit left something else behind.
+        """
+        head = record_of(evidence, self.method, LinearHeadSample)
+        margins, n = unit_margins(head), head.n_samples
+        confidence = math.sqrt(math.log(len(_RATIOS) / ((1.0 - _FEATURES) * delta)) / (2.0 * n))
+        complexity = self.complexity(head, largest_mean_square(head, _FEATURES * delta))
+        mean, twice = min(
+            ((ramp(margins, head.domain_bound / q), 2.0 * complexity(float(q))) for q in _RATIOS),
+            key=sum,
+        )
+        return ramp_terms(head, mean, complexity=twice, confidence=confidence)
+
+
+@dataclass(frozen=True)
+class MarginBound(RademacherBound):
     r"""Bound by the margins and the norm of a linear head, through its Rademacher complexity.
 
     Notes
@@ -159,40 +253,10 @@ class MarginBound(Bound):
     """
 
     key: ClassVar[str] = "margin"
-    method: ClassVar[str] = "margin bound for a linear head"
+    method: ClassVar[str] = "Rademacher margin bound"
 
-    def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
-        """Split the bound into the training error and what margin, norm and chance add.
-
-        Parameters
-        ----------
-        evidence : Evidence
-            Of a linear head on fixed features.
-        delta : float
-            In (0, 1).
-
-        Returns
-        -------
-        dict of str to float
-            ``"empirical_loss"``, ``"margin"``, ``"complexity"`` and ``"confidence"``.
-
-        Raises
-        ------
-        MissingEvidenceError
-            If the fit left something else behind.
-        """
-        head = linear_head(evidence, self.method)
-        n, error = head.n_samples, head.sample.error
-        margins = unit_margins(head)
-        confidence = math.sqrt(math.log(len(_RATIOS) / ((1.0 - _FEATURES) * delta)) / (2.0 * n))
+    def complexity(self, head: LinearHeadSample, mean_square: float) -> Callable[[float], float]:
+        """Apply the contraction inequality. See `RademacherBound.complexity`."""
         factor = math.sqrt(2.0) if head.n_classes == 2 else 2.0 * math.sqrt(head.n_classes - 1.0)
-        slope = 2.0 * factor * math.sqrt(largest_mean_square(head, _FEATURES * delta) / n)
-        empirical, complexity = min(
-            ((ramp(margins, head.domain_bound / q), slope * float(q)) for q in _RATIOS), key=sum
-        )
-        return {
-            "empirical_loss": error,
-            "margin": max(0.0, empirical - error),
-            "complexity": rounded_up(complexity),
-            "confidence": rounded_up(confidence),
-        }
+        slope = factor * math.sqrt(mean_square / head.n_samples)
+        return lambda ratio: slope * ratio

@@ -6,31 +6,18 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._bound import Bound
 from skbound.bounds._pac_bayes_forms import monte_carlo_upper
-from skbound.evidence import DrawnSample, Evidence, GibbsSample, Loss
-from skbound.exceptions import MissingEvidenceError
+from skbound.bounds._records import losses_of, record_of
+from skbound.bounds._together import joint_terms, stands_for
+from skbound.evidence import DrawnSample, Evidence, GibbsSample
 
-__all__ = ["PACBayesBound", "increments"]
+__all__ = ["PACBayesBound"]
 
-# Which losses of the drawn nets bound a loss of ``predict``, and how many times.
-# A vote that errs has at least half of the nets against it. The shares of votes are a mean of
-# one-hot vectors, the averaged probabilities one of probabilities, and the Brier loss is convex.
-# Where the averaged probabilities err, half their Brier score is at least 1/4.
-_STANDS_FOR: dict[tuple[str, Loss], tuple[Loss, float]] = {
-    ("single_draw", "zero_one"): ("zero_one", 1.0),
-    ("single_draw", "brier"): ("brier", 1.0),
-    ("gibbs", "zero_one"): ("zero_one", 1.0),
-    ("gibbs", "brier"): ("brier", 1.0),
-    ("vote", "zero_one"): ("zero_one", 2.0),
-    ("vote", "brier"): ("zero_one", 1.0),
-    ("average", "zero_one"): ("brier", 4.0),
-    ("average", "brier"): ("brier", 1.0),
-}
 # Share of delta that pays for a Monte-Carlo mean.
 _MONTE_CARLO = 0.2
 
@@ -85,15 +72,9 @@ class PACBayesBound(Bound):
 
     References
     ----------
-    .. [1] O. Rivasplata, I. Kuzborskij, C. Szepesvari and J. Shawe-Taylor, "PAC-Bayes analysis
+    .. [1] O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Shawe-Taylor, "PAC-Bayes analysis
        beyond the usual bounds", NeurIPS 2020.
     """
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
 
     @abstractmethod
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
@@ -126,73 +107,38 @@ class PACBayesBound(Bound):
         Returns
         -------
         dict of str to float
-            ``"empirical_loss"``, where they apply ``"monte_carlo"``, then ``"confidence"``,
-            ``"prior_choice"``, ``"divergence"`` and ``"vote"`` or ``"average"``.
+            ``"empirical_loss"``; where they apply, ``"vote"`` or ``"average"`` and
+            ``"monte_carlo"``; and ``"confidence"``, ``"prior_choice"`` and ``"divergence"``.
 
         Raises
         ------
         MissingEvidenceError
             If there is no posterior, or the Brier loss is needed and there are no probabilities.
         """
-        record = self._record(evidence)
-        loss, factor = _STANDS_FOR[record.predictor, self.loss]
+        record = evidence.certified
+        if not isinstance(record, GibbsSample):
+            record = record_of(evidence, self.method, DrawnSample)
+        loss, factor = stands_for(record.predictor, self.loss)
         guess = losses_of(record.guess, loss, self.method)
         curve = self.curve(record.n_samples, (math.fsum(guess) + 1.0) / (guess.size + 2.0))
-        mean = self._mean(record, loss)
-        steps = {"empirical_loss": mean}
+        values, mean = {}, _mean(losses_of(record, loss, self.method))
+        seen = mean
         if isinstance(record, GibbsSample):
-            share = -math.log(_MONTE_CARLO * delta)
-            mean = monte_carlo_upper(mean, record.n_draws, share, record.inflation)
-            steps["monte_carlo"] = mean
+            nats = -math.log(_MONTE_CARLO * delta)
+            mean = min(1.0, monte_carlo_upper(mean, record.n_draws, nats, record.inflation))
+            values["monte_carlo"] = mean
             delta *= 1.0 - _MONTE_CARLO
             divergence = record.divergence
         else:
             divergence = max(0.0, math.fsum(record.log_ratios) / record.n_draws)
-        mean = min(mean, 1.0)
         nats = -math.log(delta)
-        steps["confidence"] = curve(mean, nats)
+        values["confidence"] = curve(mean, nats)
         nats += math.log(record.n_options)
-        steps["prior_choice"] = curve(mean, nats)
-        steps["divergence"] = curve(mean, nats + divergence)
-        if factor > 1.0:
-            steps[record.predictor] = factor * steps["divergence"]
-        return increments(steps)
-
-    def _record(self, evidence: Evidence) -> DrawnSample | GibbsSample:
-        record = evidence.certified
-        if not isinstance(record, (DrawnSample, GibbsSample)):
-            raise MissingEvidenceError(
-                f"The {self.method} needs losses of nets that were drawn from a posterior, but "
-                f"the protocol {evidence.protocol!r} has recorded none. Fit with "
-                f"protocol='pac_bayes', or use bound='auto'."
-            )
-        return record
-
-    def _mean(self, record: DrawnSample | GibbsSample, loss: Loss) -> float:
-        losses = record.zero_one if loss == "zero_one" else record.brier
-        if losses is None:
-            raise MissingEvidenceError(
-                f"The {self.method} for loss='brier' needs predicted probabilities on the "
-                f"certified rows. Use a classifier with predict_proba, or loss='zero_one'."
-            )
-        return math.fsum(np.ravel(losses)) / np.size(losses)
+        values["prior_choice"] = curve(mean, nats)
+        values["divergence"] = curve(mean, nats + divergence)
+        error = _mean(losses_of(record, "zero_one", self.method))
+        return joint_terms(record.predictor, factor, error, seen, **values)
 
 
-def increments(steps: dict[str, float]) -> dict[str, float]:
-    """Return what each step of a bound adds to the one before.
-
-    Parameters
-    ----------
-    steps : dict of str to float
-        The value of the bound after each step, non-decreasing.
-
-    Returns
-    -------
-    dict of str to float
-        The first value and the increments, without those after the second that are 0.
-    """
-    terms, before = {}, 0.0
-    for name, value in steps.items():
-        terms[name] = max(0.0, value - before)
-        before = max(before, value)
-    return {n: t for n, t in terms.items() if t > 0.0 or n in ("empirical_loss", "confidence")}
+def _mean(losses: NDArray[np.float64]) -> float:
+    return math.fsum(losses) / losses.size

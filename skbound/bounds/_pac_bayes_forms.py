@@ -66,7 +66,7 @@ def quadratic_upper(mean: float, radius: float) -> float:
 
     References
     ----------
-    .. [1] M. Perez-Ortiz, O. Rivasplata, J. Shawe-Taylor and C. Szepesvari, "Tighter risk
+    .. [1] M. Pérez-Ortiz, O. Rivasplata, J. Shawe-Taylor and C. Szepesvári, "Tighter risk
        certificates for neural networks", JMLR 22, 2021.
 
     Examples

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from skbound.bounds._bound import increments
 from skbound.bounds._inversion import kl_inverse_upper, log_xi
-from skbound.bounds._pac_bayes import PACBayesBound, increments
+from skbound.bounds._pac_bayes import PACBayesBound
 from skbound.bounds._pac_bayes_forms import (
     catoni_upper,
     fixed_rates_upper,
@@ -16,7 +17,8 @@ from skbound.bounds._pac_bayes_forms import (
     mcallester_upper,
     quadratic_upper,
 )
-from skbound.bounds._progressive import _rate
+from skbound.bounds._progressive import best_rate
+from skbound.bounds._records import record_of, sum_of
 from skbound.evidence import DrawnSample, Evidence
 from skbound.exceptions import MissingEvidenceError
 
@@ -80,11 +82,11 @@ class PACBayesFixedRatesBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "kl_fixed"
-    method: ClassVar[str] = "PAC-Bayes bound with rates fixed beforehand"
+    method: ClassVar[str] = "PAC-Bayes bound with fixed rates"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`."""
-        rates = [min(_rate(guess, nats / n_samples), _LARGEST_RATE) for nats in _NATS]
+        rates = [min(best_rate(guess, nats / n_samples), _LARGEST_RATE) for nats in _NATS]
         return lambda mean, nats: fixed_rates_upper(mean, n_samples, nats, rates, _WEIGHTS)
 
 
@@ -116,7 +118,7 @@ class PACBayesMcAllesterBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "mcallester"
-    method: ClassVar[str] = "PAC-Bayes bound of McAllester"
+    method: ClassVar[str] = "McAllester PAC-Bayes bound"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`."""
@@ -131,7 +133,7 @@ class PACBayesQuadraticBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "quadratic"
-    method: ClassVar[str] = "PAC-Bayes quadratic bound"
+    method: ClassVar[str] = "PAC-Bayes-quadratic bound"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`."""
@@ -179,7 +181,7 @@ class PACBayesCatoniBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "catoni"
-    method: ClassVar[str] = "PAC-Bayes bound of Catoni"
+    method: ClassVar[str] = "Catoni PAC-Bayes bound"
 
     rate: float | None = None
 
@@ -194,7 +196,7 @@ class PACBayesCatoniBound(PACBayesBound):
 
 @dataclass(frozen=True)
 class RenyiBound(PACBayesBound):
-    r"""Bound on the error of a single draw by the Renyi divergence of order 2.
+    r"""Bound on the error of a single draw by the Rényi divergence of order 2.
 
     It does not depend on the luck of the draw, but pays three times for confidence: usually looser
     than :class:`PACBayesKLBound`. For comparison.
@@ -202,7 +204,7 @@ class RenyiBound(PACBayesBound):
     Notes
     -----
     With probability at least ``1 - delta`` over rows and draw,
-    ``kl(empirical loss, true risk) <= (D + ln xi(n) + 3 ln(2/delta)) / n`` where ``D`` is the Renyi
+    ``kl(empirical loss, true risk) <= (D + ln xi(n) + 3 ln(2/delta)) / n`` where ``D`` is the Rényi
     divergence of order 2: for Gaussians that differ in their centres only, twice the relative
     entropy. P. Viallard, P. Germain, A. Habrard and E. Morvant, "A general framework for the
     practical disintegration of PAC-Bayesian bounds", Machine Learning 113, 2024, Theorem 2 with
@@ -210,7 +212,7 @@ class RenyiBound(PACBayesBound):
     """
 
     key: ClassVar[str] = "renyi"
-    method: ClassVar[str] = "disintegrated Renyi bound"
+    method: ClassVar[str] = "disintegrated Rényi bound"
 
     def curve(self, n_samples: int, guess: float) -> Callable[[float, float], float]:
         """See :meth:`PACBayesBound.curve`; the nats already hold what is paid three times."""
@@ -229,31 +231,29 @@ class RenyiBound(PACBayesBound):
         Returns
         -------
         dict of str to float
-            ``"empirical_loss"``, ``"confidence"`` and, where they apply, ``"prior_choice"`` and
-            ``"divergence"``.
+            ``"empirical_loss"``, ``"confidence"``, ``"prior_choice"`` and ``"divergence"``.
 
         Raises
         ------
         MissingEvidenceError
             If the predictor is not a single draw.
         """
-        record = self._record(evidence)
-        if not isinstance(record, DrawnSample) or record.n_draws > 1:
+        record = record_of(evidence, self.method, DrawnSample)
+        if record.n_draws > 1:
             raise MissingEvidenceError(
                 f"The {self.method} is about one net, but {record.n_draws} were drawn. Use "
                 f"PACBayes(predictor='single_draw'), or bound='auto'."
             )
-        mean = self._mean(record, self.loss)
+        mean = sum_of(record, self.loss, self.method) / record.n_samples
         curve = self.curve(record.n_samples, 0.5)
         nats = 3.0 * math.log(2.0 / delta)
         chosen = nats + 3.0 * math.log(record.n_options)
-        steps = {
-            "empirical_loss": mean,
-            "confidence": curve(mean, nats),
-            "prior_choice": curve(mean, chosen),
-            "divergence": curve(mean, chosen + 2.0 * record.divergence),
-        }
-        return increments(steps)
+        return increments(
+            empirical_loss=mean,
+            confidence=curve(mean, nats),
+            prior_choice=curve(mean, chosen),
+            divergence=curve(mean, chosen + 2.0 * record.divergence),
+        )
 
 
 def _with_xi(

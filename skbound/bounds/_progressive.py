@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
-from skbound.bounds._bound import Bound, losses_of
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import kl_inverse_upper, rounded_up
-from skbound.evidence import Evidence, Loss, ProgressiveSample, Sample, Together
+from skbound.bounds._records import record_of, sum_of
+from skbound.evidence import Evidence, ProgressiveSample, Together
 from skbound.exceptions import MissingEvidenceError
 
-__all__ = ["ProgressiveBound", "progressive_record", "sum_of"]
+__all__ = ["ProgressiveBound", "best_rate", "progressive_record"]
 
 # Any constant is valid. These limits only keep the arithmetic away from 0 and infinity.
 _RATES = 1e-6, 50.0
@@ -49,6 +50,11 @@ class ProgressiveBound(Bound):
     the training side beforehand: ``a = ln(u (1 - q) / (q (1 - u)))`` with ``u`` the largest mean
     for which ``kl(q, u) <= ln(1/delta) / n``. A wrong guess makes the bound looser, never invalid.
 
+    The mean error of predictors trained in turn was bounded from their errors by A. Blum, A. Kalai
+    and J. Langford, "Beating the hold-out: bounds for k-fold and progressive cross-validation",
+    COLT 1999; the supermartingale inequality is J. Ville's, "Étude critique de la notion de
+    collectif", 1939. This combination is derived here.
+
     Examples
     --------
     >>> from skbound.evidence import Evidence, ProgressiveSample, Sample
@@ -63,13 +69,7 @@ class ProgressiveBound(Bound):
     """
 
     key: ClassVar[str] = "progressive"
-    method: ClassVar[str] = "progressive supermartingale bound"
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
+    method: ClassVar[str] = "fixed-rate supermartingale bound"
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the mean loss and what is added for confidence.
@@ -102,12 +102,10 @@ class ProgressiveBound(Bound):
         n, total = blocks.sample.n_samples, sum_of(blocks.sample, self.loss, self.method)
         nats = -math.log(delta)
         guessed = sum_of(blocks.guess, self.loss, self.method)
-        rate = _rate((guessed + 1.0) / (blocks.guess.n_samples + 2.0), nats / n)
+        rate = best_rate((guessed + 1.0) / (blocks.guess.n_samples + 2.0), nats / n)
         value = rounded_up(math.expm1(-(rate * total + nats) / n) / math.expm1(-rate))
         # With a large constant it can exceed 1 by a little; a mean loss never does.
-        value = min(1.0, value)
-        mean = total / n
-        return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
+        return increments(empirical_loss=total / n, confidence=min(1.0, value))
 
 
 def progressive_record(
@@ -136,13 +134,7 @@ def progressive_record(
     MissingEvidenceError
         If there is no such record.
     """
-    record = evidence.certified
-    if not isinstance(record, ProgressiveSample):
-        raise MissingEvidenceError(
-            f"The {method} needs rows that were evaluated before they were trained on, but the "
-            f"protocol {evidence.protocol!r} has recorded none. Fit with protocol='progressive', "
-            f"or use bound='auto'."
-        )
+    record = record_of(evidence, method, ProgressiveSample)
     if record.together != together:
         raise MissingEvidenceError(
             f"The {method} is about Progressive(predictor={together!r}), but predict uses "
@@ -157,13 +149,21 @@ def progressive_record(
     return record
 
 
-def sum_of(sample: Sample, loss: Loss, method: str) -> float:
-    """Return the sum of one kind of losses, whatever their order. See `losses_of`."""
-    return math.fsum(losses_of(sample, loss, method))
+def best_rate(q: float, nats_per_row: float) -> float:
+    """Return the constant that would be best if the mean loss were `q`.
 
+    Parameters
+    ----------
+    q : float
+        In (0, 1).
+    nats_per_row : float
+        What confidence and all else that is paid in nats cost, over the number of rows.
 
-def _rate(q: float, nats_per_row: float) -> float:
-    """Return the constant that would be best if the mean loss were `q`."""
+    Returns
+    -------
+    float
+        Positive.
+    """
     smallest, largest = _RATES
     u = kl_inverse_upper(q, nats_per_row)
     if u >= 1.0:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache, reduce
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from skbound.bounds._bound import Bound
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import bisect, rounded_up
 from skbound.bounds._progressive import progressive_record
-from skbound.evidence import Evidence
+from skbound.evidence import Evidence, Loss, ProgressiveSample
 
-__all__ = ["ProgressiveExactBound"]
+__all__ = ["ProgressiveExactBound", "exact_upper"]
 
 # How far the centre of the ball lies from the origin for two blocks. The larger, the closer to the
 # pooled binomial tail where the blocks have equal spread, and the further where they do not.
@@ -69,7 +69,7 @@ class ProgressiveExactBound(Bound):
     The binomial tail at level `delta` of all blocks together would be no bound: a later risk that
     reacts to earlier luck misses it with probability .09 at delta .05 with two blocks of 100 rows.
     To combine stagewise tails that are valid whatever earlier stages decided is the idea of
-    Bauer and Koehne, "Evaluation of experiments with adaptive interim analyses", Biometrics 50,
+    Bauer and Köhne, "Evaluation of experiments with adaptive interim analyses", Biometrics 50,
     1994; the ball makes the combination nearly that of independent normal numbers of equal
     spread, whose level it would otherwise take the spreads to know.
 
@@ -86,16 +86,8 @@ class ProgressiveExactBound(Bound):
     """
 
     key: ClassVar[str] = "progressive_exact"
-    method: ClassVar[str] = "combination of the blocks' exact binomial tails"
-
-    loss: Literal["zero_one"] = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss != "zero_one":
-            raise ValueError(
-                f"ProgressiveExactBound holds for 0-1 losses only, got loss={self.loss!r}. Use "
-                f"ProgressiveBound or ProgressiveMixtureBound."
-            )
+    method: ClassVar[str] = "stagewise exact binomial tail bound"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the mean loss and what is added for confidence.
@@ -118,11 +110,27 @@ class ProgressiveExactBound(Bound):
             If the rows were not evaluated progressively in blocks that were fixed beforehand.
         """
         record = progressive_record(evidence, self.method, planned=True)
-        sizes = np.bincount(record.blocks)
-        errors = np.bincount(record.blocks, weights=record.sample.zero_one).astype(int)
-        value = _largest_mean(tuple(errors.tolist()), tuple(sizes.tolist()), delta)
-        mean = record.sample.error
-        return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
+        return increments(empirical_loss=record.sample.error, confidence=exact_upper(record, delta))
+
+
+def exact_upper(record: ProgressiveSample, delta: float) -> float:
+    """Bound the mean true error of the predictors of all blocks.
+
+    Parameters
+    ----------
+    record : ProgressiveSample
+        With blocks that were fixed beforehand.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        At most 1.
+    """
+    sizes = np.bincount(record.blocks)
+    errors = np.bincount(record.blocks, weights=record.sample.zero_one).astype(int)
+    return _largest_mean(tuple(errors.tolist()), tuple(sizes.tolist()), delta)
 
 
 @lru_cache(maxsize=1024)

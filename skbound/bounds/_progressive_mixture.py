@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, get_args
+from typing import ClassVar
 
 import numpy as np
 from scipy import special
 
-from skbound.bounds._bound import Bound
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import bisect, rounded_up
-from skbound.bounds._progressive import progressive_record, sum_of
-from skbound.evidence import Evidence, Loss
+from skbound.bounds._progressive import progressive_record
+from skbound.bounds._records import sum_of
+from skbound.evidence import Evidence, Loss, ProgressiveSample
 
-__all__ = ["ProgressiveMixtureBound"]
+__all__ = ["ProgressiveMixtureBound", "mixture_upper"]
 
 # Each twice the one before: between two of them the width grows by 6 %. The best constant is about
 # 2.4 over the root of the number of errors, so these serve from a few errors to some thousand.
@@ -49,7 +50,9 @@ class ProgressiveMixtureBound(Bound):
     With probability ``1 - delta`` this stays below ``1/delta`` after every row, and the bound is
     the largest ``mu`` for which it does. The constants are fixed for good, from .05 to 1.6 in equal
     ratios. So the bound holds for all numbers of rows at once, also where more rows come because
-    of what the earlier ones showed.
+    of what the earlier ones showed. Mixing supermartingales goes back to H. Robbins, "Statistical
+    methods related to the law of the iterated logarithm", Annals of Mathematical Statistics 41,
+    1970.
 
     Examples
     --------
@@ -64,13 +67,7 @@ class ProgressiveMixtureBound(Bound):
     """
 
     key: ClassVar[str] = "progressive_mixture"
-    method: ClassVar[str] = "progressive supermartingale bound with a mixture of constants"
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        if self.loss not in get_args(Loss):
-            raise ValueError(f"loss must be one of {get_args(Loss)}, got {self.loss!r}.")
+    method: ClassVar[str] = "mixture supermartingale bound"
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the mean loss and what is added for confidence.
@@ -94,14 +91,42 @@ class ProgressiveMixtureBound(Bound):
             are no probabilities.
         """
         record = progressive_record(evidence, self.method)
-        n, total = record.n_samples, sum_of(record.sample, self.loss, self.method)
-        nats = -math.log(delta)
+        return increments(
+            empirical_loss=sum_of(record.sample, self.loss, self.method) / record.n_samples,
+            confidence=mixture_upper(record, self.loss, self.method, delta),
+        )
 
-        def not_refuted(mu: float) -> bool:
-            exponents = _LOG_WEIGHT - _RATES * total - n * np.log1p(-_SHARES * mu)
-            return bool(special.logsumexp(exponents) < nats)
 
-        mean = total / n
-        _, outside = bisect(not_refuted, 0.0, 1.0)
-        value = min(1.0, rounded_up(outside))
-        return {"empirical_loss": mean, "confidence": max(0.0, value - mean)}
+def mixture_upper(record: ProgressiveSample, loss: Loss, method: str, delta: float) -> float:
+    """Bound the mean true loss of the predictors of all blocks.
+
+    Parameters
+    ----------
+    record : ProgressiveSample
+        Of one block or more.
+    loss : {"zero_one", "brier"}
+        Loss that is bounded.
+    method : str
+        The bound in words, for the message.
+    delta : float
+        In (0, 1).
+
+    Returns
+    -------
+    float
+        At most 1.
+
+    Raises
+    ------
+    MissingEvidenceError
+        If there are no losses of this kind.
+    """
+    n, total = record.n_samples, sum_of(record.sample, loss, method)
+    nats = -math.log(delta)
+
+    def not_refuted(mu: float) -> bool:
+        exponents = _LOG_WEIGHT - _RATES * total - n * np.log1p(-_SHARES * mu)
+        return bool(special.logsumexp(exponents) < nats)
+
+    _, outside = bisect(not_refuted, 0.0, 1.0)
+    return min(1.0, rounded_up(outside))

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
-from typing import ClassVar, get_args
+from dataclasses import dataclass
+from typing import ClassVar
 
 from skbound.bounds._bound import Bound
 from skbound.bounds._progressive import progressive_record
-from skbound.bounds._progressive_exact import ProgressiveExactBound
-from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
-from skbound.evidence import Evidence, Loss, Together
+from skbound.bounds._progressive_exact import exact_upper
+from skbound.bounds._progressive_mixture import mixture_upper
+from skbound.bounds._records import sum_of
+from skbound.bounds._together import joint_terms, stands_for
+from skbound.evidence import Evidence
 
 __all__ = ["ProgressiveAverageBound", "ProgressiveVoteBound"]
 
@@ -32,9 +33,10 @@ class ProgressiveVoteBound(Bound):
     Notes
     -----
     Weights are the sizes of the blocks. Where the vote is wrong, at least half of the weight is
-    wrong, so by Markov's inequality its error is at most twice the mean error, which
-    :class:`ProgressiveExactBound` bounds. Half the squared distance of one vote from the label is
-    1 if it is wrong, else 0; by convexity that of the shares has at most the mean error as mean.
+    wrong, so by Markov's inequality its error is at most twice the mean error (J. Langford and
+    J. Shawe-Taylor, "PAC-Bayes & margins", NeurIPS 2002), which :class:`ProgressiveExactBound`
+    bounds. Half the squared distance of one vote from the label is 1 if it is wrong, else 0; by
+    convexity that of the shares has at most the mean error as mean.
 
     Examples
     --------
@@ -49,15 +51,10 @@ class ProgressiveVoteBound(Bound):
     """
 
     key: ClassVar[str] = "progressive_vote"
-    method: ClassVar[str] = "combination of the blocks' exact binomial tails, for the vote"
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        _check(self.loss)
+    method: ClassVar[str] = "stagewise exact binomial tail bound for a vote"
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
-        """Return the terms of the mean error and what the vote adds.
+        """Split the bound into the mean error, what the vote adds, and confidence.
 
         Parameters
         ----------
@@ -69,16 +66,17 @@ class ProgressiveVoteBound(Bound):
         Returns
         -------
         dict of str to float
-            ``"empirical_loss"``, ``"confidence"`` and for the error ``"vote"``.
+            ``"empirical_loss"``, for the error ``"vote"``, and ``"confidence"``.
 
         Raises
         ------
         MissingEvidenceError
             If ``predict`` is no vote of predictors trained in turn.
         """
-        evidence = _as_mixture(evidence, self.method, "vote")
-        terms = ProgressiveExactBound().terms(evidence, delta)
-        return terms | {"vote": math.fsum(terms.values())} if self.loss == "zero_one" else terms
+        record = progressive_record(evidence, self.method, planned=True, together="vote")
+        _, factor = stands_for("vote", self.loss)
+        error = record.sample.error
+        return joint_terms("vote", factor, error, error, confidence=exact_upper(record, delta))
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,8 @@ class ProgressiveAverageBound(Bound):
     Jensen's inequality that of the average has at most the mean of theirs as mean, which
     :class:`ProgressiveMixtureBound` bounds. Where the largest average is not the label's, some
     other class has a probability no smaller than the label's; half the squared distance is then
-    at least 1/4. So by Markov's inequality the error is at most four times the mean.
+    at least 1/4. So by Markov's inequality the error is at most four times the mean; this factor
+    is derived here.
 
     Examples
     --------
@@ -116,15 +115,10 @@ class ProgressiveAverageBound(Bound):
     """
 
     key: ClassVar[str] = "progressive_average"
-    method: ClassVar[str] = "progressive supermartingale bound for averaged probabilities"
-
-    loss: Loss = "zero_one"
-
-    def __post_init__(self) -> None:
-        _check(self.loss)
+    method: ClassVar[str] = "mixture supermartingale bound for averaged probabilities"
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
-        """Return the terms of half the Brier score and what the error adds.
+        """Split the bound into the mean loss, what averaging adds, and confidence.
 
         Parameters
         ----------
@@ -136,7 +130,7 @@ class ProgressiveAverageBound(Bound):
         Returns
         -------
         dict of str to float
-            ``"empirical_loss"``, ``"confidence"`` and for the error ``"largest_average"``.
+            ``"empirical_loss"``, for the error ``"average"``, and ``"confidence"``.
 
         Raises
         ------
@@ -144,19 +138,8 @@ class ProgressiveAverageBound(Bound):
             If ``predict`` is no average of predictors trained in turn, or there are no
             probabilities.
         """
-        evidence = _as_mixture(evidence, self.method, "average")
-        terms = ProgressiveMixtureBound("brier").terms(evidence, delta)
-        if self.loss == "zero_one":
-            terms["largest_average"] = 3.0 * math.fsum(terms.values())
-        return terms
-
-
-def _check(loss: Loss) -> None:
-    if loss not in get_args(Loss):
-        raise ValueError(f"loss must be one of {get_args(Loss)}, got {loss!r}.")
-
-
-def _as_mixture(evidence: Evidence, method: str, together: Together) -> Evidence:
-    """Return the same losses as those of a mixture, whose error the factors are applied to."""
-    record = progressive_record(evidence, method, together=together)
-    return replace(evidence, certified=replace(record, together="gibbs"))
+        record = progressive_record(evidence, self.method, together="average")
+        loss, factor = stands_for("average", self.loss)
+        mean = sum_of(record.sample, loss, self.method) / record.n_samples
+        upper = mixture_upper(record, loss, self.method, delta)
+        return joint_terms("average", factor, record.sample.error, mean, confidence=upper)

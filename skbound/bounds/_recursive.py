@@ -8,15 +8,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from skbound.bounds._bound import Bound
+from skbound.bounds._bound import Bound, increments
 from skbound.bounds._inversion import (
     binomial_tail_inverse,
     kl_inverse_upper,
     log_xi,
     rounded_up,
 )
-from skbound.evidence import Evidence, RecursiveSample, RecursiveStep
-from skbound.exceptions import MissingEvidenceError
+from skbound.bounds._records import record_of
+from skbound.evidence import Evidence, Loss, RecursiveSample, RecursiveStep
 
 __all__ = ["RecursiveBound"]
 
@@ -48,10 +48,10 @@ class RecursiveBound(Bound):
 
     References
     ----------
-    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Cherief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
+    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Chérief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
        frequentist approach to sequential prior updates with no information loss", NeurIPS 2024;
        there for predictors drawn anew for each row.
-    .. [2] O. Rivasplata, I. Kuzborskij, C. Szepesvari and J. Shawe-Taylor, "PAC-Bayes analysis
+    .. [2] O. Rivasplata, I. Kuzborskij, C. Szepesvári and J. Shawe-Taylor, "PAC-Bayes analysis
        beyond the usual bounds", NeurIPS 2020.
 
     Examples
@@ -70,7 +70,8 @@ class RecursiveBound(Bound):
     """
 
     key: ClassVar[str] = "recursive"
-    method: ClassVar[str] = "recursive split-kl bound"
+    method: ClassVar[str] = "recursive PAC-Bayes bound"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the last error seen and what confidence and recursion add.
@@ -93,20 +94,13 @@ class RecursiveBound(Bound):
         MissingEvidenceError
             If the predictors were not trained and compared in turn.
         """
-        chain = evidence.certified
-        if not isinstance(chain, RecursiveSample):
-            raise MissingEvidenceError(
-                f"The {self.method} needs a chain of predictors, each compared with the one "
-                f"before, but the protocol {evidence.protocol!r} has recorded none. Fit with "
-                f"protocol='recursive_pac_bayes', or use bound='auto'."
-            )
+        chain = record_of(evidence, self.method, RecursiveSample)
         # Without a share of the errors before, only the last step counts and has all of delta.
         steps = chain.steps if chain.gamma > 0.0 else chain.steps[-1:]
         share, value = delta / len(steps), 0.0
         for step in steps:
             value = min(1.0, chain.gamma * value + _excess(step, chain.gamma, share))
-        mean = chain.steps[-1].sample.error
-        return {"empirical_loss": mean, "recursion": max(0.0, rounded_up(value) - mean)}
+        return increments(empirical_loss=chain.steps[-1].sample.error, recursion=rounded_up(value))
 
 
 def _excess(step: RecursiveStep, gamma: float, delta: float) -> float:

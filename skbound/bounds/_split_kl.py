@@ -11,15 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.bounds._holdout import HoldoutBound
-from skbound.bounds._inversion import (
-    binomial_tail_inverse,
-    kl_inverse_lower,
-    kl_inverse_upper,
-    log_xi,
-    rounded_up,
-)
+from skbound.bounds._inversion import kl_inverse_lower, kl_inverse_upper
 
-__all__ = ["SplitKLBound", "excess_risk_upper", "split_kl_finite", "split_kl_upper"]
+__all__ = ["SplitKLBound", "split_kl_finite", "split_kl_upper"]
 
 
 def split_kl_upper(
@@ -116,7 +110,7 @@ def split_kl_finite(values: Sequence[float], tails: Sequence[float], nats: float
 
     References
     ----------
-    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Cherief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
+    .. [1] Y.-S. Wu, Y. Zhang, B.-E. Chérief-Abdellatif and Y. Seldin, "Recursive PAC-Bayes: a
        frequentist approach to sequential prior updates with no information loss", NeurIPS 2024.
 
     Examples
@@ -133,72 +127,6 @@ def split_kl_finite(values: Sequence[float], tails: Sequence[float], nats: float
     parts = [s * kl_inverse_upper(t, nats) for s, t in zip(steps, tails, strict=True)]
     size = abs(values[0]) + abs(values[-1])
     return min(float(values[-1]), math.fsum([values[0], *parts]) + 1e-15 * size)
-
-
-def excess_risk_upper(
-    above: float,
-    below: float,
-    *,
-    reference_errors: int,
-    n_samples: int,
-    delta: float,
-    divergence: float,
-) -> float:
-    """Bound the error of a random predictor by its excess over a reference predictor.
-
-    The excess is the difference of two 0-1 losses. Where the two predictors mostly agree it varies
-    little, so its bound is narrower than one on the error itself.
-
-    Parameters
-    ----------
-    above, below : float
-        Shares of the rows, on average over the posterior, on which only the random predictor errs,
-        and on which only the reference errs.
-    reference_errors : int
-        Errors of the reference on the same rows. It must not depend on them.
-    n_samples : int
-        Number of rows.
-    delta : float
-        In (0, 1): a third each for the two sides of the excess and for the reference.
-    divergence : float
-        Relative entropy of the posterior from its prior in nats, or for a single draw the
-        logarithm of the ratio of their densities; negative values count as 0.
-
-    Returns
-    -------
-    float
-        Upper bound on the error, at most 1.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-
-    Notes
-    -----
-    The relative entropy bound of the excess is that of :func:`split_kl_upper`, the reference is
-    bounded by the exact binomial tail [1]_.
-
-    References
-    ----------
-    .. [1] Z. Mhammedi, P. Grunwald and B. Guedj, "PAC-Bayes un-expected Bernstein inequality",
-       NeurIPS 2019, for the decomposition; Y.-S. Wu and Y. Seldin, NeurIPS 2022, with split-kl.
-
-    Examples
-    --------
-    >>> round(
-    ...     excess_risk_upper(
-    ...         0.02, 0.02, reference_errors=300, n_samples=1000, delta=0.05, divergence=2.0
-    ...     ),
-    ...     4,
-    ... )
-    0.372
-    """
-    third = delta / 3.0
-    nats = (max(0.0, divergence) + log_xi(n_samples) - math.log(third)) / n_samples
-    excess = split_kl_upper(above, below, low=-1.0, middle=0.0, high=1.0, nats=nats)
-    reference = binomial_tail_inverse(reference_errors, n_samples, log_delta=math.log(third))
-    return min(1.0, rounded_up(max(0.0, excess + reference)))
 
 
 @dataclass(frozen=True)
@@ -224,7 +152,7 @@ class SplitKLBound(HoldoutBound):
     """
 
     key: ClassVar[str] = "split_kl"
-    method: ClassVar[str] = "split relative-entropy bound"
+    method: ClassVar[str] = "split-kl bound"
 
     middle: float = 0.25
 

@@ -15,10 +15,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from skbound.bounds._bound import Bound
-from skbound.bounds._inversion import binomial_tail_inverse, rounded_up
-from skbound.bounds._linear_head import linear_head, ramp
-from skbound.evidence import Evidence, LinearHeadSample
+from skbound.bounds._bound import Bound, increments
+from skbound.bounds._inversion import rounded_up
+from skbound.bounds._linear_head import counted, ramp, ramp_terms
+from skbound.bounds._records import record_of
+from skbound.evidence import Evidence, LinearHeadSample, Loss
 
 __all__ = ["MeanHeadBound", "StabilityBound"]
 
@@ -102,7 +103,8 @@ class StabilityBound(Bound):
     """
 
     key: ClassVar[str] = "stability"
-    method: ClassVar[str] = "uniform stability bound for a regularised linear head"
+    method: ClassVar[str] = "uniform stability bound"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the training error and what margin, stability and chance add.
@@ -125,7 +127,7 @@ class StabilityBound(Bound):
         MissingEvidenceError
             If the fit left something else behind.
         """
-        head = linear_head(evidence, self.method)
+        head = record_of(evidence, self.method, LinearHeadSample)
         n, lam, kappa = head.n_samples, head.regularization, head.domain_bound
         chance = math.sqrt(math.log(len(_WIDTHS) / delta) / (2.0 * n))
         moved = math.sqrt(2.0) * kappa * 2.0 * gradient_bound(head) / (lam * n)
@@ -133,14 +135,13 @@ class StabilityBound(Bound):
 
         def split(width: float) -> dict[str, float]:
             beta = moved / width
-            empirical = ramp(head.margins - head.rounding, width)
-            return {
-                "empirical_loss": head.sample.error,
-                "margin": max(0.0, empirical - head.sample.error),
-                "stability": rounded_up(beta + 2.0 * n * beta * chance),
-                "optimization": rounded_up(missed / width),
-                "confidence": rounded_up(chance),
-            }
+            return ramp_terms(
+                head,
+                ramp(head.margins - head.rounding, width),
+                stability=beta + 2.0 * n * beta * chance,
+                optimization=missed / width,
+                confidence=chance,
+            )
 
         return min(
             (split(float(width)) for width in _WIDTHS * kappa**2 / lam),
@@ -199,7 +200,8 @@ class MeanHeadBound(Bound):
     """
 
     key: ClassVar[str] = "mean_head"
-    method: ClassVar[str] = "stability bound around the mean of a regularised linear head"
+    method: ClassVar[str] = "mean-head stability bound"
+    losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
 
     def terms(self, evidence: Evidence, delta: float) -> dict[str, float]:
         """Split the bound into the training error, rows of small margin, and confidence.
@@ -221,17 +223,11 @@ class MeanHeadBound(Bound):
         MissingEvidenceError
             If the fit left something else behind.
         """
-        head = linear_head(evidence, self.method)
-        n, lam, error = head.n_samples, head.regularization, head.sample.error
+        head = record_of(evidence, self.method, LinearHeadSample)
+        n, lam = head.n_samples, head.regularization
         spread = math.sqrt(2.0) + math.sqrt(2.0 * math.log(2.0 / delta))
         distance = rounded_up(gradient_bound(head) / (lam * math.sqrt(n)) * spread)
         if head.gradient_norm / lam > _INEXACT * distance:
-            return {"empirical_loss": error, "margin": 1.0 - error, "confidence": 0.0}
-        reach = 2.0 * math.sqrt(2.0) * (1.0 + _INEXACT) * distance
-        close = int((head.margins - head.rounding <= reach * head.feature_norms).sum())
-        value = binomial_tail_inverse(close, n, log_delta=math.log(delta / 2.0))
-        return {
-            "empirical_loss": error,
-            "margin": max(0.0, close / n - error),
-            "confidence": value - close / n,
-        }
+            return increments(empirical_loss=head.sample.error, margin=1.0, confidence=1.0)
+        margins, log_half = head.margins - head.rounding, math.log(delta / 2.0)
+        return counted(head, margins, (1.0 + _INEXACT) * distance, log_half)

@@ -64,7 +64,7 @@ def unexpected_bernstein(
 
     References
     ----------
-    .. [1] Z. Mhammedi, P. Grunwald and B. Guedj, "PAC-Bayes un-expected Bernstein inequality",
+    .. [1] Z. Mhammedi, P. Grünwald and B. Guedj, "PAC-Bayes un-expected Bernstein inequality",
        NeurIPS 2019.
     .. [2] X. Fan, I. Grama and Q. Liu, "Exponential inequalities for martingales with
        applications", Electronic Journal of Probability 20, 2015.

@@ -21,7 +21,7 @@ def _radius(divergence: float, n_samples: int, delta: float) -> float:
 def first_order_upper(gibbs: float, *, divergence: float, n_samples: int, delta: float) -> float:
     """Bound the error of a vote by twice the mean error of its members.
 
-    Where the vote errs, members with half of the weight err.
+    Where the vote errs, members with half of the weight or more err [1]_.
 
     Parameters
     ----------
@@ -44,6 +44,10 @@ def first_order_upper(gibbs: float, *, divergence: float, n_samples: int, delta:
     ------
     ValueError
         If an argument is out of range.
+
+    References
+    ----------
+    .. [1] J. Langford and J. Shawe-Taylor, "PAC-Bayes & margins", NeurIPS 2002.
 
     Examples
     --------
@@ -87,7 +91,7 @@ def tandem_upper(tandem: float, *, divergence: float, n_samples: int, delta: flo
     References
     ----------
     .. [1] A. R. Masegosa, S. S. Lorenzen, C. Igel and Y. Seldin, "Second order PAC-Bayesian bounds
-       for the weighted majority vote", NeurIPS 2020.
+       for the weighted majority vote", NeurIPS 2020, Theorem 1.
 
     Examples
     --------

@@ -82,11 +82,6 @@ class CompressedSample:
         """Number of rows left out."""
         return self.sample.n_samples
 
-    @property
-    def consistent(self) -> bool:
-        """Whether no row left out is predicted wrongly."""
-        return self.sample.n_errors == 0
-
     def spent(self, n_fit: int) -> str:
         """Say how the rows were spent.
 
@@ -98,7 +93,7 @@ class CompressedSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
         return (
             f"Trained on {n_fit} rows, {self.n_picked} of them picked among {self.n_rows} rows, "

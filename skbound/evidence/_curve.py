@@ -84,11 +84,6 @@ class LearningCurve:
             return math.nan
         return self.n_first * math.log(self.n_classes) + math.fsum(self.log_loss)
 
-    @property
-    def code_length_bits(self) -> float:
-        """The same in bits."""
-        return self.code_length / math.log(2.0)
-
 
 def _rebuilt(*fields: tuple[str, Any]) -> LearningCurve:
     return LearningCurve(**dict(fields))

@@ -83,12 +83,14 @@ class CodedSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
         if not self.code:
-            chosen = f", chosen with their help among {self.n_options}" * (self.n_options > 1)
-            return f"Trained on {n_fit} rows, certified on {self.n_samples} other rows{chosen}"
+            chosen = f"Chosen among {self.n_options} with the help of the certified rows, trained"
+            start = chosen if self.n_options > 1 else "Trained"
+            return f"{start} on {n_fit} rows, certified on {self.n_samples} other rows"
+        codes = f" by one of {self.n_options} codes" * (self.n_options > 1)
         return (
-            f"Trained on {n_fit} rows, {self.n_samples} of them those that it is certified on, and "
-            f"written in {self.n_bits} bits by one of {self.n_options} codes"
+            f"Written in {self.n_bits} bits{codes}, trained on {n_fit} rows and certified on "
+            f"{self.n_samples} of them"
         )

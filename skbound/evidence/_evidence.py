@@ -17,7 +17,8 @@ class CertifiedRecord(Protocol):
 
     `kind` names the bounds that apply, `n_samples` counts the certified rows, `n_predictors` the
     predictors that ``predict`` uses, `sample` holds the losses row by row where there are any.
-    `over` says in words what the bounded error is a mean over, and `spent` how the rows were used.
+    `over` says in words what the bounded error is a mean over, and `spent` how the rows were used:
+    it ends with the rows that the losses were seen on.
     """
 
     @property
@@ -65,6 +66,8 @@ class Evidence:
         Why there are no certified rows, if there are none.
     learning_curve : LearningCurve or None, default=None
         Errors of predictors trained on more and more rows, where there were several in turn.
+    n_members : int, default=1
+        How many predictors, trained on the same rows, answer together as the certified one.
 
     Raises
     ------
@@ -83,12 +86,13 @@ class Evidence:
     caveats: tuple[str, ...] = ()
     reason: str = ""
     learning_curve: LearningCurve | None = None
+    n_members: int = 1
 
     def __post_init__(self) -> None:
-        if not isinstance(self.n_candidates, Integral) or self.n_candidates < 1:
-            raise ValueError(
-                f"n_candidates must be an integer of at least 1, got {self.n_candidates!r}."
-            )
+        for name in ("n_candidates", "n_members"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < 1:
+                raise ValueError(f"{name} must be an integer of at least 1, got {value!r}.")
         if self.share is not None and not 0.0 < self.share <= 1.0:
             raise ValueError(f"share must lie in (0, 1] or be None, got {self.share!r}.")
         if not 0.0 <= self.majority_share <= 1.0:
@@ -139,4 +143,15 @@ class Evidence:
     @property
     def n_predictors(self) -> int:
         """Number of predictors among which ``predict`` chooses, or which it asks."""
-        return 1 if self.certified is None else self.certified.n_predictors
+        alone = 1 if self.certified is None else self.certified.n_predictors
+        return max(self.n_members, alone)
+
+    @property
+    def spent(self) -> str:
+        """How the rows were spent, in words; empty if none were certified."""
+        if self.certified is None:
+            return ""
+        text = self.certified.spent(self.n_fit)
+        if self.n_members == 1:
+            return text
+        return f"The joint answer of {self.n_members} predictors is certified. {text}"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence._sample import Loss, Sample, frozen_array
+from skbound.evidence._sentences import joint_answer, over_the_key
 
 __all__ = ["FoldPredictor", "FoldSample"]
 
@@ -90,12 +91,7 @@ class FoldSample:
     @property
     def over(self) -> str:
         """What the bounded error is a mean over, in words; empty for a deterministic predictor."""
-        if self.predictor != "gibbs":
-            return ""
-        return (
-            f" in the mean over the key of the hash that gives each row to one of "
-            f"{self.n_predictors} predictors,"
-        )
+        return over_the_key(self.n_predictors, "predictors") if self.predictor == "gibbs" else ""
 
     def spent(self, n_fit: int) -> str:
         """Say how the rows were spent.
@@ -108,9 +104,12 @@ class FoldSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
+        if self.n_predictors == 1:
+            return f"Trained on {n_fit} rows, certified on {self.n_samples} other rows"
         return (
+            f"{joint_answer(self.predictor, self.n_predictors, 'predictors')}"
             f"Each of {self.n_predictors} predictors was trained on a part of the rows, the last "
             f"on {n_fit}, and evaluated on rows that it had not seen, {self.n_samples} rows in all"
         )

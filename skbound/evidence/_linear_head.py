@@ -145,9 +145,9 @@ class LinearHeadSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
         return (
-            f"The features were trained on {n_fit} rows, the linear head on {self.n_samples} other "
-            f"rows, and certified on the rows of the head"
+            f"The features were trained on {n_fit} rows; the linear head was trained and certified "
+            f"on {self.n_samples} other rows"
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence._sample import Sample, frozen_array
+from skbound.evidence._sentences import joint_answer, over_the_key
 
 __all__ = ["ProgressiveSample", "Together"]
 
@@ -97,12 +98,7 @@ class ProgressiveSample:
     @property
     def over(self) -> str:
         """What the bounded error is a mean over, in words."""
-        if self.together != "gibbs":
-            return ""
-        return (
-            f" in the mean over the key of the hash that gives each row to one of "
-            f"{self.n_blocks} predictors,"
-        )
+        return over_the_key(self.n_blocks, "predictors") if self.together == "gibbs" else ""
 
     def spent(self, n_fit: int) -> str:
         """Say how the rows were spent.
@@ -115,15 +111,13 @@ class ProgressiveSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
-        use = {
-            "gibbs": "",
-            "vote": f"predict lets {self.n_blocks} predictors vote. ",
-            "average": f"predict averages the probabilities of {self.n_blocks} predictors. ",
-        }[self.together]
+        if self.n_blocks == 1:
+            return f"Trained on {n_fit} rows, certified on {self.n_samples} rows that came later"
         return (
-            f"{use}The predictors were trained one after the other, the last on {n_fit} rows, and "
+            f"{joint_answer(self.together, self.n_blocks, 'predictors')}"
+            f"The predictors were trained one after the other, the last on {n_fit} rows, and "
             f"certified on {self.n_samples} rows, each evaluated by one that had seen earlier "
             f"rows only"
         )

@@ -64,7 +64,6 @@ class RecursiveSample:
         not among those of the step before it, or `gamma` is out of range.
     """
 
-    kind: ClassVar[str] = "recursive"
     n_predictors: ClassVar[int] = 1
     over: ClassVar[str] = ""
 
@@ -93,6 +92,11 @@ class RecursiveSample:
         return type(self), (self.steps, self.gamma)
 
     @property
+    def kind(self) -> str:
+        """Whether the last predictor saw the rows that its losses are of; the bound is one."""
+        return "recursive_single_draw" if self.drawn else "recursive_held_out"
+
+    @property
     def n_steps(self) -> int:
         """Number of steps, and of predictors in the chain."""
         return len(self.steps)
@@ -108,10 +112,14 @@ class RecursiveSample:
         return self.steps[0].sample.rows
 
     @property
-    def sample(self) -> Sample | None:
-        """Losses of the last predictor on rows that had no part in it; None if it saw them."""
-        last = self.steps[-1]
-        return last.sample if last.log_ratio is None else None
+    def drawn(self) -> bool:
+        """Whether the last predictor depends on the rows of its step."""
+        return self.steps[-1].log_ratio is not None
+
+    @property
+    def sample(self) -> Sample:
+        """Losses of the last predictor on the rows of its step, which it may have been drawn by."""
+        return self.steps[-1].sample
 
     def spent(self, n_fit: int) -> str:
         """Say how the rows were spent.
@@ -124,13 +132,18 @@ class RecursiveSample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
-        sizes = [step.sample.n_samples for step in self.steps]
-        drawn = any(step.log_ratio is not None for step in self.steps)
-        how = "drawn at random around weights" if drawn else "each"
+        who, chain = "The predictor", ""
+        if self.n_steps > 1:
+            how = "drawn around weights trained" if self.drawn else "trained"
+            who = "The last"
+            chain = (
+                f"predict uses the last of {self.n_steps} predictors, each {how} on more rows than "
+                f"the one before and compared with it, on {self.n_samples} rows in all. "
+            )
         return (
-            f"{self.n_steps} predictors, {how} trained on more rows than the one before, the last "
-            f"on {n_fit}, were compared in turn on the {' and '.join(map(str, sizes))} rows that "
-            f"came after those {'their priors were' if drawn else 'they were'} made from"
+            f"{chain}{who} was trained on {n_fit} rows and evaluated on "
+            f"{self.steps[-1].sample.n_samples} that {'its prior' if self.drawn else 'it'} had not "
+            f"seen"
         )

@@ -113,6 +113,6 @@ class Sample:
         Returns
         -------
         str
-            Start of a sentence that goes on with the name of the bound.
+            A sentence without its full stop, which ends with the rows that the losses are of.
         """
         return f"Trained on {n_fit} rows, certified on {self.n_samples} other rows"

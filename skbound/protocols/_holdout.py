@@ -164,6 +164,7 @@ class Holdout(BaseEstimator):
             n_validation=fit.n_validation,
             majority_share=learner.majority_share(fit_rows),
             certified=learner.losses(fit, certified_rows),
+            n_members=self.n_members,
             assumptions=(IID, _SPLIT, *together, *learner.assumptions, OUTSIDE),
         )
         return fit, evidence

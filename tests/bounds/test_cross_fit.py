@@ -421,4 +421,5 @@ def test_statements():
     assert "on rows that it had not seen, 150 rows in all" in text
     text = BOUND(make_evidence((4,) * 3, (50,) * 3, "vote"), 0.05).statement()
     assert "key" not in text
+    assert "predict lets 3 predictors vote." in text
     assert "Each of 3 predictors was trained on a part of the rows" in text

@@ -110,7 +110,7 @@ def test_members_must_share_rows():
             BOUND(evidence, 0.05)
     with pytest.raises(MissingEvidenceError, match="protocol='cross_fit'"):
         BOUND(checks.make_evidence(np.zeros(100)), 0.05)
-    with pytest.raises(ValueError, match="about the 0-1 loss only"):
+    with pytest.raises(ValueError, match="for TandemBound, got 'brier'"):
         TandemBound("brier")
 
 

@@ -111,7 +111,7 @@ def test_terms_sum_and_the_choice_is_paid_for(bound):
     assert next(iter(chosen.terms)) == "empirical_loss"
     assert chosen.terms["empirical_loss"] == 0.125
     assert min(alone.terms.values()) >= 0.0
-    assert "the linear head on 5000 other rows, and certified on" in alone.statement()
+    assert "the linear head was trained and certified on 5000 other rows" in alone.statement()
 
 
 @every_bound

@@ -30,7 +30,7 @@ from skbound.bounds import (
     quadratic_upper,
     resolve_bound,
 )
-from skbound.bounds._pac_bayes import increments
+from skbound.bounds._bound import increments
 from skbound.evidence import DrawnSample, Evidence, GibbsSample, Sample
 from skbound.exceptions import MissingEvidenceError
 from tests.bounds import checks
@@ -304,6 +304,8 @@ def test_statement_of_each_predictor():
     }
     assert "mean over the key of the hash that gives each row to one of 2 drawn" in texts["gibbs"]
     assert "predict(x) != y), is at most" in texts["vote"]
+    assert "predict lets 2 drawn nets vote." in texts["vote"]
+    assert "predict averages the probabilities of 2 drawn nets." in texts["average"]
     for text in texts.values():
         assert "trained on 500 rows, its prior on a part of them; 2 nets drawn from it" in text
     single = PACBayesKLBound()(evidence_of(make_drawn(losses[0]))).statement()
@@ -324,8 +326,9 @@ def test_what_a_vote_and_an_average_cost():
         assert average.value == pytest.approx(4.0 * brier_score, rel=1e-12)
         assert kind("brier")(evidence["vote"]).value == error
         assert kind("brier")(evidence["average"]).value == brier_score
-        assert list(vote.terms)[-1] == "vote"
-        assert list(average.terms)[-1] == "average"
+        assert list(vote.terms)[:2] == ["empirical_loss", "vote"]
+        assert list(average.terms)[:2] == ["empirical_loss", "average"]
+        assert vote.terms["empirical_loss"] == average.terms["empirical_loss"] == 0.05
 
 
 def test_a_loss_of_an_ensemble_is_at_most_so_many_times_that_of_its_nets():
@@ -392,7 +395,7 @@ def test_names():
     assert list(found) == [*names, "brier_kl_fixed", "brier_kl"]
     assert found["brier_kl"].value == found["kl"].value
     assert resolve_bound("auto", evidence) == PACBayesFixedRatesBound()
-    with pytest.raises(MissingEvidenceError, match="pac_bayes"):
+    with pytest.raises(MissingEvidenceError, match="is used"):
         resolve_bound("binomial", evidence)
 
 
@@ -642,11 +645,10 @@ def test_an_unpaid_monte_carlo_mean_is_noticed():
     assert monte_carlo_miss_rate(lambda mean, *_: mean, 0.2) > allowed(0.2, 4000)
 
 
-def test_increments_leave_out_what_costs_nothing():
-    steps = {"empirical_loss": 0.0, "confidence": 0.1, "prior_choice": 0.1, "divergence": 0.3}
-    found = increments(steps)
-    assert list(found) == ["empirical_loss", "confidence", "divergence"]
-    assert math.fsum(found.values()) == pytest.approx(0.3)
+def test_increments_are_never_negative():
+    found = increments(empirical_loss=0.1, confidence=0.2, prior_choice=0.1, divergence=0.3)
+    assert list(found) == ["empirical_loss", "confidence", "prior_choice", "divergence"]
+    assert list(found.values()) == pytest.approx([0.1, 0.1, 0.0, 0.1])
 
 
 def test_a_holdout_at_the_same_count_is_at_most_as_large():

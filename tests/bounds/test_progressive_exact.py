@@ -118,7 +118,7 @@ def test_terms_choice_and_pickles():
 
 
 def test_refusals():
-    with pytest.raises(ValueError, match="0-1 losses only, got loss='brier'"):
+    with pytest.raises(ValueError, match="for ProgressiveExactBound, got 'brier'"):
         ProgressiveExactBound("brier")
     with pytest.raises(MissingEvidenceError, match="evaluated before they were trained on"):
         BOUND(checks.make_evidence(np.zeros(100)), 0.05)

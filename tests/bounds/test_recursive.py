@@ -18,6 +18,7 @@ from skbound.bounds import (
     resolve_bound,
     split_kl_finite,
 )
+from skbound.estimates import certified_error_estimate
 from skbound.evidence import Evidence, RecursiveSample, RecursiveStep, Sample
 from skbound.exceptions import MissingEvidenceError
 from tests.bounds import checks
@@ -126,12 +127,17 @@ def test_longer_chains_and_hopeless_ones():
 
 
 def test_statement_and_sample():
-    text = BOUND(typical(ratios=(1.0, 1.0)), 0.05).statement()
-    assert "2 predictors, drawn at random around weights trained on more rows" in text
-    assert "compared in turn on the 400 and 200 rows" in text
-    # Rows that the last net was trained on are no estimate of its error.
-    assert typical(ratios=(1.0, 1.0)).evaluated is None
-    assert typical().evaluated.error == 0.12
+    drawn, held_out = typical(ratios=(1.0, 1.0)), typical()
+    for evidence, whose in ((drawn, "its prior"), (held_out, "it")):
+        text = BOUND(evidence, 0.05).statement()
+        assert "predict uses the last of 2 predictors" in text
+        assert f"on 200 that {whose} had not seen (mean error there 0.1200)." in text
+        estimate = certified_error_estimate(evidence)
+        assert estimate.value == 0.12
+        # The last net was drawn with a view to these rows.
+        assert estimate.optimistic == (evidence is drawn)
+        assert ("was trained on" in estimate.method) == (evidence is drawn)
+    assert "each drawn around weights trained on more rows" in BOUND(drawn, 0.05).statement()
 
 
 def test_other_bounds_refuse_and_it_refuses_others():

@@ -10,12 +10,9 @@ from skbound.bounds import (
     KLBound,
     SplitKLBound,
     UnexpectedBernsteinBound,
-    binomial_tail_inverse,
     certificates,
-    excess_risk_upper,
     kl_inverse_lower,
     kl_inverse_upper,
-    log_xi,
     split_kl_finite,
     split_kl_upper,
     unexpected_bernstein,
@@ -116,16 +113,6 @@ def test_values_grow_with_the_radius_and_reach_the_top():
     assert (np.diff(values) > 0.0).all()
     assert values[0] == pytest.approx(-0.5 + 0.5 * 1.2)
     assert values[-1] == 1.0
-
-
-def test_excess_over_a_reference():
-    value = excess_risk_upper(
-        0.02, 0.03, reference_errors=300, n_samples=1000, delta=0.05, divergence=2.0
-    )
-    nats = (2.0 + log_xi(1000) + math.log(3 / 0.05)) / 1000
-    by_hand = kl_inverse_upper(0.02, nats) - kl_inverse_lower(0.03, nats)
-    by_hand += binomial_tail_inverse(300, 1000, log_delta=math.log(0.05 / 3))
-    assert value == pytest.approx(by_hand)
 
 
 def test_unexpected_bernstein_by_hand():

@@ -77,7 +77,7 @@ BAD_PARAMETERS = {
     "bound": ({"bound": "chernoff"}, "bound must be one of.*binomial"),
     "bound of another protocol": (
         {"bound": "progressive"},
-        "needs what a protocol of kind progressive",
+        "needs protocol=Progressive.*but protocol='holdout' is used",
     ),
     "bound on another loss": ({"bound": KLBound("brier")}, "about the error of predict"),
     "delta 0": ({"delta": 0.0}, "'delta' parameter"),

@@ -284,7 +284,9 @@ def test_what_is_refused():
     for bound in ("binomial", "progressive"):
         with pytest.raises(MissingEvidenceError, match="bound='auto'"):
             clone(TINY).set_params(bound=bound).fit(X, y)
-    with pytest.raises(MissingEvidenceError, match="needs what a protocol of kind linear_head"):
+    with pytest.raises(
+        MissingEvidenceError, match="needs protocol='frozen_features', but protocol="
+    ):
         clone(TINY).set_params(protocol="holdout", bound="covering").fit(X, y)
 
 

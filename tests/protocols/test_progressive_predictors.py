@@ -208,7 +208,6 @@ def test_learning_curve_and_code_length(model):
         nats.append(-np.log(np.maximum(own, np.finfo(float).tiny)).sum())
     np.testing.assert_allclose(curve.log_loss, nats, rtol=1e-6)
     assert curve.code_length == pytest.approx(180 * math.log(3) + sum(nats), rel=1e-6)
-    assert curve.code_length_bits == pytest.approx(curve.code_length / math.log(2), rel=1e-12)
     np.testing.assert_allclose(curve.error, curve.n_errors / 40)
 
 
@@ -217,7 +216,6 @@ def test_without_probabilities_there_is_no_code_length():
     curve = model.fit(*many_classes(n_samples=200, n_classes=3)).evidence_.learning_curve
     assert curve.log_loss is None
     assert math.isnan(curve.code_length)
-    assert math.isnan(curve.code_length_bits)
 
 
 def curve_evidence(n_fit, n_errors, n_rows=100):
