@@ -1,7 +1,38 @@
 """The only code that turns a torch module into numbers."""
 
 from skbound.collect._collect import GATHER, collect
+from skbound.collect._features import chain_features, downstream_norms, features
+from skbound.collect._gradients import gradient_norms, logit_gradients, loss_gradients
 from skbound.collect._layers import layers_of, matrix, uncovered_parameters
+from skbound.collect._lipschitz import attention_lipschitz, log_lipschitz_upper
+from skbound.collect._local_lipschitz import (
+    jacobian_norm,
+    local_log_lipschitz,
+    log_lipschitz_local_upper,
+)
+from skbound.collect._per_input import per_input
 from skbound.collect._probe import Probe
+from skbound.collect._tangent_kernel import attention_kernel, tangent_kernel
 
-__all__ = ["GATHER", "Probe", "collect", "layers_of", "matrix", "uncovered_parameters"]
+__all__ = [
+    "GATHER",
+    "Probe",
+    "attention_kernel",
+    "attention_lipschitz",
+    "chain_features",
+    "collect",
+    "downstream_norms",
+    "features",
+    "gradient_norms",
+    "jacobian_norm",
+    "layers_of",
+    "local_log_lipschitz",
+    "log_lipschitz_local_upper",
+    "log_lipschitz_upper",
+    "logit_gradients",
+    "loss_gradients",
+    "matrix",
+    "per_input",
+    "tangent_kernel",
+    "uncovered_parameters",
+]

@@ -7,15 +7,32 @@ from typing import Any
 
 from torch import nn
 
+from skbound.collect._features import chain_features, downstream_norms, features
+from skbound.collect._gradients import gradient_norms
 from skbound.collect._layers import layers_of, uncovered_parameters
+from skbound.collect._lipschitz import log_lipschitz_upper
+from skbound.collect._local_lipschitz import jacobian_norm, log_lipschitz_local_upper
 from skbound.collect._margins import margins
 from skbound.collect._probe import Probe
+from skbound.collect._tangent_kernel import attention_kernel, tangent_kernel
 from skbound.evidence import Architecture, NetRecord
+from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["GATHER", "collect"]
 
 # How to gather each optional field of a NetRecord.
-GATHER: dict[str, Callable[[Probe], Any]] = {"margins": margins}
+GATHER: dict[str, Callable[[Probe], Any]] = {
+    "margins": margins,
+    "gradients": gradient_norms,
+    "tangent_kernel": tangent_kernel,
+    "attention_kernel": attention_kernel,
+    "features": features,
+    "chain_features": chain_features,
+    "downstream_norms": downstream_norms,
+    "log_lipschitz_upper": lambda probe: log_lipschitz_upper(probe.module),
+    "log_lipschitz_local_upper": log_lipschitz_local_upper,
+    "jacobian_norm": jacobian_norm,
+}
 
 
 def collect(
@@ -47,7 +64,7 @@ def collect(
     Returns
     -------
     NetRecord
-        With None for all that was not asked for.
+        With None for all that was not asked for, or that this net has not: then with the reason.
 
     Raises
     ------
@@ -57,15 +74,21 @@ def collect(
     needs = list(dict.fromkeys(needs))
     if unknown := set(needs) - set(GATHER):
         raise ValueError(f"needs must name some of {sorted(GATHER)}, got {sorted(unknown)} too.")
-    gathered = {}
+    gathered: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
     if needs:
         if probe is None:
             raise ValueError(f"Rows are needed to gather {needs}, got none. Pass X and y.")
-        gathered = {name: GATHER[name](probe) for name in needs}
+        for name in needs:
+            try:
+                gathered[name] = GATHER[name](probe)
+            except MissingEvidenceError as error:
+                reasons[name] = str(error)
     return NetRecord(
         architecture=architecture,
         layers=layers_of(module, initial),
         uncovered=uncovered_parameters(module),
         n_samples=n_samples,
+        reasons=reasons,
         **gathered,
     )

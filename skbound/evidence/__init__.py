@@ -8,13 +8,17 @@ from skbound.evidence._compression import CompressedSample
 from skbound.evidence._curve import LearningCurve
 from skbound.evidence._description_length import CodedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
+from skbound.evidence._features import LayerFeatures
 from skbound.evidence._folds import FoldPredictor, FoldSample
+from skbound.evidence._gradients import GradientNorms
+from skbound.evidence._input_report import InputReport
 from skbound.evidence._linear_head import LinearHeadSample
 from skbound.evidence._net import Architecture, Layer, NetRecord
 from skbound.evidence._pac_bayes import DrawnPredictor, DrawnSample, GibbsSample
 from skbound.evidence._progressive import ProgressiveSample, Together
 from skbound.evidence._recursive import RecursiveSample, RecursiveStep
 from skbound.evidence._sample import Loss, Sample
+from skbound.evidence._tangent_kernel import TangentKernel
 
 __all__ = [
     "Architecture",
@@ -27,7 +31,10 @@ __all__ = [
     "FoldPredictor",
     "FoldSample",
     "GibbsSample",
+    "GradientNorms",
+    "InputReport",
     "Layer",
+    "LayerFeatures",
     "LearningCurve",
     "LinearHeadSample",
     "Loss",
@@ -36,5 +43,6 @@ __all__ = [
     "RecursiveSample",
     "RecursiveStep",
     "Sample",
+    "TangentKernel",
     "Together",
 ]

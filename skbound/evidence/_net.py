@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from skbound.evidence._features import LayerFeatures
+from skbound.evidence._gradients import GradientNorms
+from skbound.evidence._tangent_kernel import TangentKernel
 from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["Architecture", "Layer", "NetRecord"]
@@ -113,6 +117,23 @@ class NetRecord:
         Rows that the net was trained on.
     margins : ndarray of shape (n_samples,) or None, default=None
         Logit of the label minus the largest other logit, on training rows.
+    gradients : GradientNorms or None, default=None
+        Norms of the gradients of the training rows' losses.
+    tangent_kernel, attention_kernel : TangentKernel or None, default=None
+        Products of the gradients of logits, over all parameters and over those of attention.
+    features : tuple of LayerFeatures or None, default=None
+        Second moments of what each layer reads.
+    chain_features : tuple of LayerFeatures or None, default=None
+        The same for a net that is a chain of linear maps and elementwise 1-Lipschitz functions.
+    downstream_norms : ndarray of shape (n_layers,) or None, default=None
+        How fast the logits change with each layer's output, measured at some rows.
+    log_lipschitz_upper, log_lipschitz_local_upper : float or None, default=None
+        Logarithms of what the change of logits per change of input never exceeds: anywhere, and
+        infinitely near to the rows.
+    jacobian_norm : float or None, default=None
+        Largest spectral norm of the input's Jacobian that was seen at rows.
+    reasons : mapping of str to str, default={}
+        Why a field could not be gathered for this net.
 
     Raises
     ------
@@ -125,6 +146,16 @@ class NetRecord:
     uncovered: dict[str, int]
     n_samples: int
     margins: Matrix | None = None
+    gradients: GradientNorms | None = None
+    tangent_kernel: TangentKernel | None = None
+    attention_kernel: TangentKernel | None = None
+    features: tuple[LayerFeatures, ...] | None = None
+    chain_features: tuple[LayerFeatures, ...] | None = None
+    downstream_norms: Matrix | None = None
+    log_lipschitz_upper: float | None = None
+    log_lipschitz_local_upper: float | None = None
+    jacobian_norm: float | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.n_samples < 1:
@@ -144,6 +175,8 @@ class NetRecord:
             If one of them is None.
         """
         missing = [name for name in names if getattr(self, name) is None]
+        if told := [self.reasons[name] for name in missing if name in self.reasons]:
+            raise MissingEvidenceError(" ".join(told))
         if missing:
             raise MissingEvidenceError(
                 f"{' and '.join(missing)} of this net were not collected. Use "

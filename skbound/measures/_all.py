@@ -7,13 +7,65 @@ from typing import Any
 
 from skbound.evidence import NetRecord
 from skbound.exceptions import MissingEvidenceError
+from skbound.measures._gradients import (
+    GradientPerRow,
+    GradientVariance,
+    MeanGradient,
+    MeanSquaredGradient,
+)
+from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
 from skbound.measures._measure import ComplexityMeasure, Measure
 from skbound.measures._norms import L2Norm, ParameterCount, SpectralProduct
+from skbound.measures._ranks import (
+    FeatureEntropyRank,
+    FeatureParticipationRank,
+    FeatureStableRank,
+    JacobianEntropyRank,
+    JacobianParticipationRank,
+    JacobianStableRank,
+)
+from skbound.measures._riemannian import PointwiseRiemannianDimension, PRDProxy
+from skbound.measures._tangent_kernel import (
+    AttentionKernelMisalignment,
+    AttentionKernelRademacher,
+    DepthToWidth,
+    KernelFit,
+    KernelMisalignment,
+    KernelRademacher,
+    WidthCorrection,
+)
 
 __all__ = ["MEASURES", "Measures", "measure", "measure_all"]
 
 MEASURES: dict[str, ComplexityMeasure] = {
-    rule.key: rule for rule in (ParameterCount(), L2Norm(), SpectralProduct())
+    rule.key: rule
+    for rule in (
+        ParameterCount(),
+        L2Norm(),
+        SpectralProduct(),
+        GradientPerRow(),
+        GradientVariance(),
+        MeanGradient(),
+        MeanSquaredGradient(),
+        JacobianNorm(),
+        LipschitzLocalUpper(),
+        LipschitzUpper(),
+        FeatureEntropyRank(),
+        FeatureParticipationRank(),
+        FeatureStableRank(),
+        JacobianEntropyRank(),
+        JacobianParticipationRank(),
+        JacobianStableRank(),
+        PointwiseRiemannianDimension(),
+        PRDProxy(),
+        AttentionKernelMisalignment(),
+        AttentionKernelRademacher(),
+        DepthToWidth(),
+        KernelFit(),
+        KernelMisalignment(),
+        KernelRademacher(),
+        WidthCorrection(),
+    )
 }
 
 
