@@ -18,7 +18,7 @@ from skbound.exceptions import MissingEvidenceError
 __all__ = ["attention_statistics", "queries_and_keys"]
 
 _ROWS = 512
-_FIELDS = ("entropy", "span", "top_mass", "gap", "strength", "coherence")
+_FIELDS = ("entropy", "span", "top_mass", "strength", "coherence")
 
 Scored = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
 
@@ -45,7 +45,7 @@ def queries_and_keys(module: nn.Module, *inputs: Any, **options: Any) -> Scored:
         Likewise.
     bias : torch.Tensor or None
         Added to ``queries @ keys^T / sqrt(head_width)``; broadcast to it, minus infinity where a
-        token is not seen.
+        token is not seen. Of type bool, it is true where a token is seen.
 
     Raises
     ------
@@ -138,10 +138,12 @@ def attention_statistics(probe: Probe, *, n_rows: int = 128) -> AttentionStatist
 
 
 def _of_rows(q: torch.Tensor, k: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    """Return the six statistics of each row and head, of shape (6, n, n_heads)."""
+    """Return the statistics of each row and head, of shape (5, n, n_heads)."""
     scale = 1.0 / math.sqrt(q.shape[-1])
     logits = scale * (q @ k.transpose(-1, -2))
-    if bias is not None:
+    if bias is not None and bias.dtype == torch.bool:
+        logits = logits.masked_fill(~bias, -torch.inf)
+    elif bias is not None:
         logits = logits + bias.double()
     weights = logits.softmax(-1)
     n_queries, n_tokens = logits.shape[-2:]
@@ -150,21 +152,14 @@ def _of_rows(q: torch.Tensor, k: torch.Tensor, bias: torch.Tensor | None) -> tor
     top = logits.max(-1)
     lengths = k.norm(dim=-1)
     strength = scale * q.norm(dim=-1) * lengths.gather(-1, top.indices)
-    if n_tokens > 1:
-        two = logits.topk(2, dim=-1).values
-        gap = two[..., 0] - two[..., 1]
-        unit = k / lengths.clamp_min(torch.finfo(torch.float64).tiny)[..., None]
-        cosines = (unit @ unit.transpose(-1, -2)).abs()
-        cosines = cosines - cosines.diagonal(dim1=-2, dim2=-1).diag_embed()
-        coherence = cosines.amax((-2, -1)).clamp_max(1.0)
-    else:
-        gap = torch.full_like(strength, torch.inf)
-        coherence = torch.zeros_like(strength[..., 0])
+    unit = k / lengths.clamp_min(torch.finfo(torch.float64).tiny)[..., None]
+    cosines = (unit @ unit.transpose(-1, -2)).abs()
+    others = cosines - cosines.diagonal(dim1=-2, dim2=-1).diag_embed()
+    coherence = others.amax((-2, -1)).clamp_max(1.0)
     per_query = (
         -torch.special.xlogy(weights, weights).sum(-1),
         (weights * apart).sum(-1),
         weights.amax(-1),
-        gap,
         strength,
     )
     return torch.stack([*(x.mean(-1) for x in per_query), coherence])

@@ -32,8 +32,6 @@ class AttentionStatistics:
         Mean distance in places between a token and those it attends to, by their weights.
     top_mass : ndarray
         Largest weight, in [1 / n_tokens, 1].
-    gap : ndarray
-        Largest logit minus the second; infinite where there is one token.
     strength : ndarray
         ``||q|| ||k|| / sqrt(head_width)`` for the most attended key: the largest logit if query
         and key were parallel.
@@ -52,12 +50,11 @@ class AttentionStatistics:
     entropy: Matrix
     span: Matrix
     top_mass: Matrix
-    gap: Matrix
     strength: Matrix
     coherence: Matrix
 
     def __post_init__(self) -> None:
-        for name in ("entropy", "span", "top_mass", "gap", "strength", "coherence"):
+        for name in ("entropy", "span", "top_mass", "strength", "coherence"):
             shape = getattr(self, name).shape
             if len(shape) != 2 or shape != self.entropy.shape or shape[0] != len(self.names):
                 raise ValueError(

@@ -52,7 +52,7 @@ def log_attention_leak(
     if not ((tokens >= 1.0).all() and (r >= 0.0).all() and ((d >= 0.0) & (d <= 1.0)).all()):
         raise ValueError(
             f"n_tokens must be at least 1, strength not negative and coherence in [0, 1], got "
-            f"{n_tokens}, {strength} and {coherence}."
+            f"{n_tokens!r}, {strength!r} and {coherence!r}."
         )
     return np.asarray(np.log(tokens) - r * (1.0 - 2.0 * d))
 

@@ -16,9 +16,7 @@ __all__ = [
 ]
 
 
-def ball_log_covering(
-    n_dimensions: int, radius: float, distance: ArrayLike
-) -> NDArray[np.float64]:
+def ball_log_covering(n_dimensions: int, radius: float, distance: ArrayLike) -> NDArray[np.float64]:
     """Bound how many balls cover a ball, by volumes: ``D ln(1 + 2 R / e)``.
 
     It grows as ``D ln(1 / e)`` when the distance ``e`` shrinks.
@@ -215,8 +213,8 @@ def packing_number(outputs: ArrayLike, distance: float) -> int:
     values = np.asarray(outputs, np.float64)
     if values.ndim != 3 or not len(values):
         raise ValueError(
-            f"outputs must be of shape (n_functions, n_rows, n_outputs) with at least one function, "
-            f"got the shape {values.shape}."
+            f"outputs must be of shape (n_functions, n_rows, n_outputs) with at least one "
+            f"function, got the shape {values.shape}."
         )
     if not distance >= 0.0:
         raise ValueError(f"distance must not be negative, got {distance}.")
@@ -231,5 +229,5 @@ def packing_number(outputs: ArrayLike, distance: float) -> int:
 def _positive(name: str, values: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(values, np.float64)
     if not (array > 0.0).all():
-        raise ValueError(f"{name} must be positive, got {values}.")
+        raise ValueError(f"{name} must be positive, got {values!r}.")
     return array

@@ -24,8 +24,8 @@ __all__ = [
 ]
 
 _FITTED = (
-    "Covering numbers are those of a class fixed before training, and this one's radii are read off "
-    "the trained net; besides, {}."
+    "Covering numbers are those of a class fixed before training, and this one's radii are read "
+    "off the trained net; besides, {}."
 )
 
 
@@ -146,7 +146,8 @@ class EdelmanCovering(_NormCovering):
 class TraugerTewariCovering(_NormCovering):
     """Covers of linear maps by the sum of absolute entries, which know nothing of tokens.
 
-    A map of ``k`` entries with inputs of length ``R`` has the size ``(R ||W||_(1,1))^2 ln(2 k + 1)``.
+    A map of ``k`` entries with inputs of length ``R`` has the size ``(R ||W||_(1,1))^2 ln(2 k +
+    1)``.
 
     Parameters
     ----------
@@ -162,7 +163,9 @@ class TraugerTewariCovering(_NormCovering):
 
     def _log_size(self, net: NetRecord, piece: Piece) -> float:
         norm = float(np.abs(piece.weight).sum())
-        return 2.0 * (_log(piece.reach) + _log(norm)) + math.log(math.log(2 * piece.weight.size + 1))
+        return 2.0 * (_log(piece.reach) + _log(norm)) + math.log(
+            math.log(2 * piece.weight.size + 1)
+        )
 
 
 @dataclass(frozen=True)

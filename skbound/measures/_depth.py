@@ -75,8 +75,8 @@ class SpectralProductRate(LogMeasure):
     depends_on = ("layers",)
     source = "third founding document, spectral normalisation"
     why_no_bound = (
-        "Spectral norms alone do not control a Rademacher complexity: lower bounds have a factor of "
-        "the root of the width (Golowich, Rakhlin and Shamir 2018)."
+        "Spectral norms alone do not control a Rademacher complexity: lower bounds have a factor "
+        "of the root of the width (Golowich, Rakhlin and Shamir 2018)."
     )
 
     def log_value(self, net: NetRecord) -> float:

@@ -78,11 +78,11 @@ class _Head:
 def pieces_of(net: NetRecord) -> Pieces:
     r"""Split a Transformer into linear maps and bound how errors in them spread.
 
-    Lengths are Euclidean; between two sequences, the largest distance of a token counts. In place of
-    each normalisation stands the projection to the ball of radius ``R = sqrt(width)``, which is
+    Lengths are Euclidean; between two sequences, the largest distance of a token counts. In place
+    of each normalisation stands the projection to the ball of radius ``R = sqrt(width)``, which is
     1-Lipschitz, as in the papers on covering numbers; gains and the steepness of a normalisation
-    near 0 do not enter. Embeddings are taken as fixed. A head of attention is the two matrices
-    ``A = W_Q^T W_K / sqrt(d)`` and ``U = W_O W_V``:
+    near 0 do not enter. Embeddings are taken as fixed. A head of attention is the two matrices ``A
+    = W_Q^T W_K / sqrt(d)`` and ``U = W_O W_V``:
 
     - outputs of ``A`` that move by 1 move the scores by ``R``, the weights of attention by as much
       in sum, and the output by ``||U|| R^2``;
@@ -144,7 +144,9 @@ def _sorted_layers(net: NetRecord) -> tuple[list[tuple[str, dict[str, Layer]]], 
         if set(parts) != {*_ATTENTION, *_FORWARD}:
             raise _unknown(f"{prefix} with {sorted(parts)}")
         if parts["expand"].weight.shape[::-1] != parts["contract"].weight.shape:
-            raise _unknown(f"{prefix}.expand, whose outputs are not the inputs of {prefix}.contract")
+            raise _unknown(
+                f"{prefix}.expand, whose outputs are not the inputs of {prefix}.contract"
+            )
     if not blocks:
         raise _unknown("a net without attention")
     return list(blocks.items()), net.layers[-1]

@@ -97,7 +97,7 @@ def transformer_terms(
     }
     for name, values in given.items():
         if not (np.asarray(values, np.float64) > 0.0).all():
-            raise ValueError(f"{name} must be positive, got {values}.")
+            raise ValueError(f"{name} must be positive, got {values!r}.")
     log = {name: np.log(np.asarray(values, np.float64)) for name, values in given.items()}
     blocks = np.asarray(depth, np.float64)
     model = blocks * log["weight_bound"] + log["n_tokens"] + log["width"] - 0.5 * log["n_heads"]

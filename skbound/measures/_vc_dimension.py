@@ -20,8 +20,8 @@ class VCPiecewiseLinear(LogMeasure):
     depends_on = ("layers",)
     source = "Bartlett, Harvey, Liaw and Mehrabian 2019, Theorem 7"
     why_no_bound = (
-        "The order of growth of a VC dimension without its constant, for piecewise linear nets with "
-        "two classes; softmax and GELU are not piecewise linear."
+        "The order of growth of a VC dimension without its constant, for piecewise linear nets "
+        "with two classes; softmax and GELU are not piecewise linear."
     )
 
     def log_value(self, net: NetRecord) -> float:
