@@ -15,9 +15,10 @@ def effective_l2(learning_rates: Iterable[float]) -> float:
 
     One over the sum of the learning rates of all steps: ``1 / (eta T)`` for ``T`` steps of length
     ``eta``, or half of that for a penalty written ``l ||w - w_0||^2``. For a quadratic loss, plain
-    gradient descent leaves of each direction the part that :func:`early_stopping_filter` tells; the
-    penalty leaves that of :func:`ridge_filter`. Their ratio is at most 1.2985, in the limit of
-    short steps.
+    gradient descent has gone the part of the way to the minimum that :func:`early_stopping_filter`
+    tells for each direction; the minimum with the penalty lies where :func:`ridge_filter` tells.
+    The first is at least the second, and at most 1.2985 times it in the limit of short steps; twice
+    for steps of up to one over the largest curvature.
 
     It means nothing for Adam, momentum, mini-batches with much noise, weight decay or a loss that
     is far from quadratic, as that of a net: a rough number, and no bound.

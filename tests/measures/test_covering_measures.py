@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 from scipy.special import softmax
-from tests.measures.transformers import record, scaled, transformer
 from torch import nn
 
 from skbound.collect import layers_of
@@ -22,6 +21,7 @@ from skbound.measures import (
     pieces_of,
 )
 from skbound.measures._pieces import _SLOPE
+from tests.measures.transformers import record, scaled, transformer
 
 NORM_RULES = [EdelmanCovering(), TraugerTewariCovering(), CompositionCovering()]
 RULES = [ParametricCovering(), *NORM_RULES]
@@ -112,7 +112,7 @@ def test_pieces_are_products_of_the_nets_matrices(net):
         torch.autograd.functional.jacobian(nn.functional.gelu, torch.tensor(x, dtype=torch.float64))
         for x in np.linspace(1.0, 2.0, 2001)
     )
-    assert _SLOPE == pytest.approx(float(slope), abs=1e-6)
+    assert pytest.approx(float(slope), abs=1e-6) == _SLOPE
     assert float(slope) <= _SLOPE
 
 
@@ -217,7 +217,7 @@ def test_layers_that_are_not_known_are_not_left_out():
     found = measure(record(module), [EdelmanCovering()])
     assert "this net has" in found.not_computed["edelman_covering"]
     module = nn.Sequential(nn.Linear(5, 4), nn.Linear(4, 3))
-    with pytest.raises(MissingEvidenceError, match="a net without attention|this net has 0"):
+    with pytest.raises(MissingEvidenceError, match=r"this net has 0"):
         pieces_of(replace(record(transformer()), layers=layers_of(module)))
 
 

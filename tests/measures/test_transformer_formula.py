@@ -3,7 +3,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.measures.transformers import record, transformer
 
 from skbound.exceptions import MissingEvidenceError
 from skbound.measures import (
@@ -13,6 +12,7 @@ from skbound.measures import (
     scaling,
     transformer_terms,
 )
+from tests.measures.transformers import record, transformer
 
 SIZES = {"depth": 6, "width": 512, "n_heads": 8, "n_tokens": 128}
 
