@@ -16,7 +16,6 @@ from skbound.measures._approximation import (
 from skbound.measures._covering import (
     allocate_errors,
     ball_log_covering,
-    composition_log_covering,
     maurey_log_covering,
     packing_number,
 )
@@ -167,7 +166,6 @@ __all__ = [
     "allocate_errors",
     "attention_error",
     "ball_log_covering",
-    "composition_log_covering",
     "early_stopping_filter",
     "effective_l2",
     "effective_ranks",

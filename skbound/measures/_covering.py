@@ -1,4 +1,4 @@
-"""Covering numbers: of balls, of compositions, and how to share an error among layers."""
+"""Covering numbers of balls, and how to share an error among layers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 __all__ = [
     "allocate_errors",
     "ball_log_covering",
-    "composition_log_covering",
     "maurey_log_covering",
     "packing_number",
 ]
@@ -155,28 +154,6 @@ def allocate_errors(
     total = float(_positive("error", error))
     gamma = float((a ** (1.0 / 3.0) * b ** (2.0 / 3.0)).sum())
     return total / gamma * (a / b) ** (1.0 / 3.0), gamma**3 / total**2
-
-
-def composition_log_covering(outer: float, inner: float) -> float:
-    """Return the logarithmic covering number of compositions: the sum of both.
-
-    If the functions ``f`` are covered at distance ``e / 2`` on all that the ``g`` may put out, each
-    ``f`` is ``M``-Lipschitz and the ``g`` are covered at distance ``e / (2 M)``, then the ``f(g)``
-    are covered at distance ``e``.
-
-    Parameters
-    ----------
-    outer : float
-        Logarithm for the ``f``, at ``e / 2``.
-    inner : float
-        Logarithm for the ``g``, at ``e / (2 M)``.
-
-    Returns
-    -------
-    float
-        Logarithm for the ``f(g)``, at ``e``.
-    """
-    return outer + inner
 
 
 def packing_number(outputs: ArrayLike, distance: float) -> int:

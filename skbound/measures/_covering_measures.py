@@ -64,13 +64,13 @@ class ParametricCovering(ComplexityMeasure):
 
     Parameters
     ----------
-    margin_quantile : float, default=0.1
+    share : float, default=0.1
         ``g`` is this quantile of the margins; where it is not positive, the value is infinite.
     delta : float, default=0.05
         In (0, 1).
     """
 
-    margin_quantile: float = 0.1
+    share: float = 0.1
     delta: float = 0.05
 
     key = "parametric_covering"
@@ -81,7 +81,7 @@ class ParametricCovering(ComplexityMeasure):
     def value(self, net: NetRecord) -> float:
         """Return the root."""
         net.need("margins")
-        margin = float(np.quantile(np.asarray(net.margins), self.margin_quantile))
+        margin = float(np.quantile(np.asarray(net.margins), self.share, method="inverted_cdf"))
         if margin <= 0.0:
             return math.inf
         pieces = pieces_of(net)
@@ -172,8 +172,11 @@ class TraugerTewariCovering(_NormCovering):
 class CompositionCovering(EdelmanCovering):
     """``sqrt((d ln(1 + 4 C R / e) + 4 C^2 gamma^3 / e^2) / n)``: a head on top of a Transformer.
 
-    Half of the error goes to the head, whose ``d`` weights are covered as a ball of the spectral
-    norm ``C``; half to the Transformer below, covered as in :class:`EdelmanCovering`.
+    If functions ``f`` are covered at distance ``e / 2`` on all that the ``g`` may put out, each
+    ``f`` is ``C``-Lipschitz and the ``g`` are covered at distance ``e / (2 C)``, then the ``f(g)``
+    are covered at distance ``e`` by the product of both numbers. Here ``f`` is the head, whose
+    ``d`` weights are covered as a ball of the spectral norm ``C``, and ``g`` the Transformer below
+    it, covered as in :class:`EdelmanCovering`.
     """
 
     key = "composition_covering"

@@ -8,7 +8,6 @@ from skbound.bounds import dudley_integral
 from skbound.measures import (
     allocate_errors,
     ball_log_covering,
-    composition_log_covering,
     maurey_log_covering,
     packing_number,
 )
@@ -71,10 +70,6 @@ def test_allocation_is_feasible_and_smallest():
         for _ in range(50):
             shares = rng.dirichlet(np.ones(5)) * error / b
             assert (a / shares**2).sum() >= least * (1 - 1e-12)
-
-
-def test_compositions_add():
-    assert composition_log_covering(2.0, 3.5) == 5.5
 
 
 def test_dudley_takes_them():
