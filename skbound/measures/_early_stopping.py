@@ -45,7 +45,7 @@ def effective_l2(learning_rates: Iterable[float]) -> float:
 
     Examples
     --------
-    >>> effective_l2([0.1] * 50)
+    >>> effective_l2([0.125] * 40)
     0.2
     """
     rates = _rates(learning_rates)

@@ -81,7 +81,8 @@ def pieces_of(net: NetRecord) -> Pieces:
     Lengths are Euclidean; between two sequences, the largest distance of a token counts. In place
     of each normalisation stands the projection to the ball of radius ``R = sqrt(width)``, which is
     1-Lipschitz, as in the papers on covering numbers; gains and the steepness of a normalisation
-    near 0 do not enter. Embeddings are taken as fixed. A head of attention is the two matrices ``A
+    near 0 do not enter. Blocks normalise first. Embeddings are taken as fixed; what places add to
+    scores, or turn queries and keys by, is left out. A head of attention is the two matrices ``A
     = W_Q^T W_K / sqrt(d)`` and ``U = W_O W_V``:
 
     - outputs of ``A`` that move by 1 move the scores by ``R``, the weights of attention by as much

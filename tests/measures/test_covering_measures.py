@@ -192,6 +192,10 @@ def test_only_edelman_knows_the_number_of_tokens(net):
     longer = replace(net, architecture=replace(net.architecture, n_tokens=600))
     assert EdelmanCovering().value(longer) > EdelmanCovering().value(net)
     assert TraugerTewariCovering().value(longer) == TraugerTewariCovering().value(net)
+    unknown = replace(net, architecture=replace(net.architecture, n_tokens=None))
+    assert TraugerTewariCovering().value(unknown) == TraugerTewariCovering().value(net)
+    with pytest.raises(MissingEvidenceError, match="number of tokens"):
+        EdelmanCovering()(unknown)
 
 
 def test_deep_nets_do_not_overflow():
