@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from skbound._nn._transformer import Attention
 from skbound.collect._probe import Probe
 from skbound.evidence import AttentionStatistics
 from skbound.exceptions import MissingEvidenceError
@@ -27,8 +26,9 @@ Scored = tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]
 def queries_and_keys(module: nn.Module, *inputs: Any, **options: Any) -> Scored:
     """Return the queries and keys whose scaled products are a module's attention logits.
 
-    A rule for attention of one's own is a function registered with ``queries_and_keys.register``;
-    the modules that have one are looked at.
+    A rule for attention of one's own is a function registered with ``queries_and_keys.register``.
+    Without one, a module is taken for dot-product attention if it has maps ``query`` and ``key``
+    and a number ``n_heads``, as that of this package.
 
     Parameters
     ----------
@@ -50,21 +50,32 @@ def queries_and_keys(module: nn.Module, *inputs: Any, **options: Any) -> Scored:
     Raises
     ------
     MissingEvidenceError
-        If there is no rule.
+        If there is no rule, or queries and keys are turned by their places.
     """
-    raise MissingEvidenceError(
-        f"No rule tells queries and keys of {type(module).__name__}. Register one with "
-        f"skbound.collect.queries_and_keys.register."
-    )
-
-
-@queries_and_keys.register
-def _(module: Attention, queries: torch.Tensor, tokens: torch.Tensor) -> Scored:
+    if not _has_maps(module):
+        raise MissingEvidenceError(
+            f"No rule tells queries and keys of {type(module).__name__}. Register one with "
+            f"skbound.collect.queries_and_keys.register."
+        )
+    own: Any = module
     q, k = (
-        x.unflatten(-1, (module.n_heads, -1)).transpose(1, 2)
-        for x in (module.query(queries), module.key(tokens))
+        x.unflatten(-1, (own.n_heads, -1)).transpose(1, 2)
+        for x in (own.query(inputs[0]), own.key(inputs[1]))
     )
-    return q, k, None
+    sight: Any = inputs[2] if len(inputs) > 2 else options.get("sight")
+    if sight is None:
+        return q, k, None
+    if sight.rotation is not None:
+        raise MissingEvidenceError(
+            "Statistics of attention do not know how places turn queries and keys. Use other "
+            "position codes than rotary ones, or register a rule."
+        )
+    return q, k, sight.bias_of(q.shape[-2])
+
+
+def _has_maps(module: nn.Module) -> bool:
+    names = {name for name, _ in module.named_children()}
+    return {"query", "key"} <= names and hasattr(module, "n_heads")
 
 
 def attention_statistics(probe: Probe, *, n_rows: int = 128) -> AttentionStatistics:
@@ -91,11 +102,11 @@ def attention_statistics(probe: Probe, *, n_rows: int = 128) -> AttentionStatist
         If the net has no attention, or its blocks have different numbers of heads.
     """
     few = probe.few(_ROWS)
-    no_rule = queries_and_keys.dispatch(object)
+    default = queries_and_keys.dispatch(object)
     found = {
         name: module
         for name, module in probe.module.named_modules()
-        if queries_and_keys.dispatch(type(module)) is not no_rule
+        if _has_maps(module) or queries_and_keys.dispatch(type(module)) is not default
     }
     if not found:
         raise MissingEvidenceError(

@@ -31,7 +31,7 @@ class Probe:
     seed : int, default=0
         Of whatever is drawn.
     initial : nn.Module or None, default=None
-        The module before training, for what is measured there.
+        The module before training, where that was kept.
     """
 
     module: nn.Module

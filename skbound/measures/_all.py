@@ -60,6 +60,31 @@ from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinear
 
 __all__ = ["MEASURES", "Measures", "measure", "measure_all"]
 
+# Of the founding documents, and of the papers behind them.
+_EXPRESSIONS: tuple[ComplexityMeasure, ...] = (
+    AttentionDiffuseness(),
+    AttentionSharpness(),
+    BallCovering(),
+    CompositionCovering(),
+    EdelmanCovering(),
+    PackingEstimate(),
+    ParametricCovering(),
+    TraugerTewariCovering(),
+    AttentionSpan(),
+    DepthAverage(),
+    SpectralProductRate(),
+    FeedForwardPathNorm(),
+    InitialGradient(),
+    InitialScale(),
+    TwoLayerPathNorm(),
+    OffsetRademacher(),
+    TransformerDataTerm(),
+    TransformerFormula(),
+    TransformerModelTerm(),
+    VCPfaffian(),
+    VCPiecewiseLinear(),
+)
+
 MEASURES: dict[str, ComplexityMeasure] = {
     rule.key: rule
     for rule in (
@@ -88,27 +113,7 @@ MEASURES: dict[str, ComplexityMeasure] = {
         LipschitzUpper(),
         LipschitzLocalUpper(),
         JacobianNorm(),
-        AttentionDiffuseness(),
-        AttentionSharpness(),
-        BallCovering(),
-        CompositionCovering(),
-        EdelmanCovering(),
-        PackingEstimate(),
-        ParametricCovering(),
-        TraugerTewariCovering(),
-        AttentionSpan(),
-        DepthAverage(),
-        SpectralProductRate(),
-        FeedForwardPathNorm(),
-        InitialGradient(),
-        InitialScale(),
-        TwoLayerPathNorm(),
-        OffsetRademacher(),
-        TransformerDataTerm(),
-        TransformerFormula(),
-        TransformerModelTerm(),
-        VCPfaffian(),
-        VCPiecewiseLinear(),
+        *_EXPRESSIONS,
     )
 }
 

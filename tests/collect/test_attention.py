@@ -155,6 +155,27 @@ def test_a_rule_of_ones_own_with_a_mask(kind):
     assert found.names == ("",)
 
 
+class Sight:
+    """What attention that knows places is called with."""
+
+    def __init__(self, bias=None, rotation=None):
+        self.bias, self.rotation = bias, rotation
+
+    def bias_of(self, n_queries):
+        return None if self.bias is None else self.bias[..., :n_queries, :]
+
+
+def test_biases_by_place_count_and_rotations_are_refused():
+    attention = transformer().blocks[0].attention
+    x = torch.zeros(2, 4, 8).double()
+    bias = torch.zeros(1, 1, 4, 4)
+    q, k, found = queries_and_keys(attention, x[:, :1], x, Sight(bias))
+    assert (q.shape, k.shape, found.shape) == ((2, 2, 1, 4), (2, 2, 4, 4), (1, 1, 1, 4))
+    assert queries_and_keys(attention, x, x, sight=Sight())[2] is None
+    with pytest.raises(MissingEvidenceError, match="how places turn queries and keys"):
+        queries_and_keys(attention, x, x, Sight(rotation=bias))
+
+
 def test_nets_without_attention_have_no_statistics():
     module = nn.Sequential(nn.Linear(3, 2)).double()
     rows = Probe(module, np.ones((4, 3)), np.zeros(4, np.intp), lambda x: x)
