@@ -1,8 +1,10 @@
 """The only code that turns a torch module into numbers."""
 
+from skbound.collect._attention import attention_statistics, queries_and_keys
 from skbound.collect._collect import GATHER, collect
 from skbound.collect._features import chain_features, downstream_norms, features
 from skbound.collect._gradients import gradient_norms, logit_gradients, loss_gradients
+from skbound.collect._initial import initial_state
 from skbound.collect._layers import layers_of, matrix, uncovered_parameters
 from skbound.collect._lipschitz import attention_lipschitz, log_lipschitz_upper
 from skbound.collect._local_lipschitz import (
@@ -11,6 +13,7 @@ from skbound.collect._local_lipschitz import (
     log_lipschitz_local_upper,
 )
 from skbound.collect._per_input import per_input
+from skbound.collect._perturbed import perturbed_logits
 from skbound.collect._probe import Probe
 from skbound.collect._tangent_kernel import attention_kernel, tangent_kernel
 
@@ -19,11 +22,13 @@ __all__ = [
     "Probe",
     "attention_kernel",
     "attention_lipschitz",
+    "attention_statistics",
     "chain_features",
     "collect",
     "downstream_norms",
     "features",
     "gradient_norms",
+    "initial_state",
     "jacobian_norm",
     "layers_of",
     "local_log_lipschitz",
@@ -33,6 +38,8 @@ __all__ = [
     "loss_gradients",
     "matrix",
     "per_input",
+    "perturbed_logits",
+    "queries_and_keys",
     "tangent_kernel",
     "uncovered_parameters",
 ]

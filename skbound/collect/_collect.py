@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
 
+from skbound.collect._attention import attention_statistics
 from skbound.collect._features import chain_features, downstream_norms, features
 from skbound.collect._gradients import gradient_norms
+from skbound.collect._initial import initial_state
 from skbound.collect._layers import layers_of, uncovered_parameters
 from skbound.collect._lipschitz import log_lipschitz_upper
 from skbound.collect._local_lipschitz import jacobian_norm, log_lipschitz_local_upper
 from skbound.collect._margins import margins
+from skbound.collect._perturbed import perturbed_logits
 from skbound.collect._probe import Probe
 from skbound.collect._tangent_kernel import attention_kernel, tangent_kernel
 from skbound.evidence import Architecture, NetRecord
@@ -32,6 +36,9 @@ GATHER: dict[str, Callable[[Probe], Any]] = {
     "log_lipschitz_upper": lambda probe: log_lipschitz_upper(probe.module),
     "log_lipschitz_local_upper": log_lipschitz_local_upper,
     "jacobian_norm": jacobian_norm,
+    "attention": attention_statistics,
+    "initial_state": initial_state,
+    "perturbed_logits": perturbed_logits,
 }
 
 
@@ -79,6 +86,8 @@ def collect(
     if needs:
         if probe is None:
             raise ValueError(f"Rows are needed to gather {needs}, got none. Pass X and y.")
+        if probe.initial is None:
+            probe = replace(probe, initial=initial)
         for name in needs:
             try:
                 gathered[name] = GATHER[name](probe)

@@ -9,8 +9,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from skbound.evidence._attention import AttentionStatistics
 from skbound.evidence._features import LayerFeatures
 from skbound.evidence._gradients import GradientNorms
+from skbound.evidence._initial import InitialState
 from skbound.evidence._tangent_kernel import TangentKernel
 from skbound.exceptions import MissingEvidenceError
 
@@ -132,6 +134,12 @@ class NetRecord:
         infinitely near to the rows.
     jacobian_norm : float or None, default=None
         Largest spectral norm of the input's Jacobian that was seen at rows.
+    attention : AttentionStatistics or None, default=None
+        Where the heads of attention look.
+    initial_state : InitialState or None, default=None
+        Norms of weights and gradient before training.
+    perturbed_logits : ndarray of shape (n_draws, n_rows, n_classes) or None, default=None
+        Logits at some rows of nets whose weights are near the trained ones.
     reasons : mapping of str to str, default={}
         Why a field could not be gathered for this net.
 
@@ -155,6 +163,9 @@ class NetRecord:
     log_lipschitz_upper: float | None = None
     log_lipschitz_local_upper: float | None = None
     jacobian_norm: float | None = None
+    attention: AttentionStatistics | None = None
+    initial_state: InitialState | None = None
+    perturbed_logits: Matrix | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

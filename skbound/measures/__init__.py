@@ -6,15 +6,53 @@ should generalise.
 """
 
 from skbound.measures._all import MEASURES, Measures, measure, measure_all
+from skbound.measures._approximation import (
+    AttentionDiffuseness,
+    AttentionSharpness,
+    attention_error,
+    hoelder_rate,
+    log_attention_leak,
+)
+from skbound.measures._covering import (
+    allocate_errors,
+    ball_log_covering,
+    maurey_log_covering,
+    packing_number,
+)
+from skbound.measures._covering_measures import (
+    BallCovering,
+    CompositionCovering,
+    EdelmanCovering,
+    PackingEstimate,
+    ParametricCovering,
+    TraugerTewariCovering,
+)
+from skbound.measures._depth import AttentionSpan, DepthAverage, SpectralProductRate
+from skbound.measures._early_stopping import early_stopping_filter, effective_l2, ridge_filter
 from skbound.measures._gradients import (
     GradientPerRow,
     GradientVariance,
     MeanGradient,
     MeanSquaredGradient,
 )
+from skbound.measures._initial import (
+    FeedForwardPathNorm,
+    InitialGradient,
+    InitialScale,
+    TwoLayerGap,
+    TwoLayerPathNorm,
+    path_norm_of_change,
+    two_layer_gap,
+)
 from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
 from skbound.measures._measure import ComplexityMeasure, LogMeasure, Measure
 from skbound.measures._norms import L2Norm, ParameterCount, SpectralProduct
+from skbound.measures._offset import (
+    OffsetRademacher,
+    linear_offset_complexity,
+    offset_complexity_of_ball,
+)
+from skbound.measures._pieces import Piece, Pieces, pieces_of
 from skbound.measures._rademacher import (
     RademacherEstimate,
     kernel_rademacher,
@@ -55,19 +93,39 @@ from skbound.measures._tangent_kernel import (
     WidthCorrection,
     misalignment,
 )
+from skbound.measures._transformer_formula import (
+    TransformerDataTerm,
+    TransformerFormula,
+    TransformerModelTerm,
+    TransformerTerms,
+    scaling,
+    transformer_terms,
+)
+from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinear
+from skbound.measures._weights import WeightStatistics, weight_statistics
 
 __all__ = [
     "MEASURES",
+    "AttentionDiffuseness",
     "AttentionKernelMisalignment",
     "AttentionKernelRademacher",
+    "AttentionSharpness",
+    "AttentionSpan",
+    "BallCovering",
     "ComplexityMeasure",
+    "CompositionCovering",
+    "DepthAverage",
     "DepthToWidth",
+    "EdelmanCovering",
     "EffectiveRanks",
     "FeatureEntropyRank",
     "FeatureParticipationRank",
     "FeatureStableRank",
+    "FeedForwardPathNorm",
     "GradientPerRow",
     "GradientVariance",
+    "InitialGradient",
+    "InitialScale",
     "JacobianEntropyRank",
     "JacobianNorm",
     "JacobianParticipationRank",
@@ -83,25 +141,59 @@ __all__ = [
     "MeanSquaredGradient",
     "Measure",
     "Measures",
+    "OffsetRademacher",
     "PRDProxy",
+    "PackingEstimate",
     "ParameterCount",
+    "ParametricCovering",
+    "Piece",
+    "Pieces",
     "PointwiseRiemannianDimension",
     "RademacherEstimate",
     "SpectralProduct",
+    "SpectralProductRate",
+    "TransformerDataTerm",
+    "TransformerFormula",
+    "TransformerModelTerm",
+    "TransformerTerms",
+    "TraugerTewariCovering",
+    "TwoLayerGap",
+    "TwoLayerPathNorm",
+    "VCPfaffian",
+    "VCPiecewiseLinear",
+    "WeightStatistics",
     "WidthCorrection",
+    "allocate_errors",
+    "attention_error",
+    "ball_log_covering",
+    "early_stopping_filter",
+    "effective_l2",
     "effective_ranks",
     "feature_ranks",
+    "hoelder_rate",
     "kernel_rademacher",
+    "linear_offset_complexity",
+    "log_attention_leak",
     "massart",
+    "maurey_log_covering",
     "measure",
     "measure_all",
     "misalignment",
+    "offset_complexity_of_ball",
+    "packing_number",
+    "path_norm_of_change",
+    "pieces_of",
     "rademacher_ball",
     "rademacher_finite",
     "rademacher_lower",
     "regularized_stability",
+    "ridge_filter",
     "riemannian_dimension",
+    "scaling",
     "sgd_stability_convex",
     "sgd_stability_nonconvex",
     "sgd_stability_strongly_convex",
+    "transformer_terms",
+    "two_layer_gap",
+    "weight_statistics",
 ]

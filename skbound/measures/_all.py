@@ -7,15 +7,32 @@ from typing import Any
 
 from skbound.evidence import NetRecord
 from skbound.exceptions import MissingEvidenceError
+from skbound.measures._approximation import AttentionDiffuseness, AttentionSharpness
+from skbound.measures._covering_measures import (
+    BallCovering,
+    CompositionCovering,
+    EdelmanCovering,
+    PackingEstimate,
+    ParametricCovering,
+    TraugerTewariCovering,
+)
+from skbound.measures._depth import AttentionSpan, DepthAverage, SpectralProductRate
 from skbound.measures._gradients import (
     GradientPerRow,
     GradientVariance,
     MeanGradient,
     MeanSquaredGradient,
 )
+from skbound.measures._initial import (
+    FeedForwardPathNorm,
+    InitialGradient,
+    InitialScale,
+    TwoLayerPathNorm,
+)
 from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
 from skbound.measures._measure import ComplexityMeasure, Measure
 from skbound.measures._norms import L2Norm, ParameterCount, SpectralProduct
+from skbound.measures._offset import OffsetRademacher
 from skbound.measures._ranks import (
     FeatureEntropyRank,
     FeatureParticipationRank,
@@ -34,8 +51,39 @@ from skbound.measures._tangent_kernel import (
     KernelRademacher,
     WidthCorrection,
 )
+from skbound.measures._transformer_formula import (
+    TransformerDataTerm,
+    TransformerFormula,
+    TransformerModelTerm,
+)
+from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinear
 
 __all__ = ["MEASURES", "Measures", "measure", "measure_all"]
+
+# Of the founding documents, and of the papers behind them.
+_EXPRESSIONS: tuple[ComplexityMeasure, ...] = (
+    AttentionDiffuseness(),
+    AttentionSharpness(),
+    BallCovering(),
+    CompositionCovering(),
+    EdelmanCovering(),
+    PackingEstimate(),
+    ParametricCovering(),
+    TraugerTewariCovering(),
+    AttentionSpan(),
+    DepthAverage(),
+    SpectralProductRate(),
+    FeedForwardPathNorm(),
+    InitialGradient(),
+    InitialScale(),
+    TwoLayerPathNorm(),
+    OffsetRademacher(),
+    TransformerDataTerm(),
+    TransformerFormula(),
+    TransformerModelTerm(),
+    VCPfaffian(),
+    VCPiecewiseLinear(),
+)
 
 MEASURES: dict[str, ComplexityMeasure] = {
     rule.key: rule
@@ -65,6 +113,7 @@ MEASURES: dict[str, ComplexityMeasure] = {
         LipschitzUpper(),
         LipschitzLocalUpper(),
         JacobianNorm(),
+        *_EXPRESSIONS,
     )
 }
 
