@@ -1,4 +1,4 @@
-"""What a fitted net shows of itself: complexity measures."""
+"""What a fitted net shows of itself: complexity measures and diagnostics."""
 
 from __future__ import annotations
 
@@ -11,12 +11,15 @@ from skbound._inputs import check_labels
 from skbound.collect import Probe, collect
 from skbound.evidence import Architecture
 from skbound.exceptions import MissingEvidenceError
+from skbound.inspection import DIAGNOSTICS_NEED, Diagnostics
 from skbound.measures import measure
 
-__all__ = ["MeasuredMixin", "training_margins"]
+__all__ = ["MeasuredMixin", "a_few_rows", "training_margins"]
 
 # Margins of more rows than these tell nothing new.
 _MOST_MARGINS = 10_000
+# Training rows that are kept to look at gradients, features and attention with.
+_FEW = 128
 
 
 class MeasuredMixin:
@@ -33,18 +36,42 @@ class MeasuredMixin:
         check_is_fitted(self)
         return measure(replace(self._net_record(), margins=self._margins))
 
+    @property
+    def diagnostics_(self):
+        """Numbers about the net: norms, ranks, margins, gradients, attention, Lipschitz constants.
+
+        Computed when asked for, on 128 training rows that the fit has kept. None of them is a
+        bound on the error.
+        """
+        check_is_fitted(self)
+        probe = None
+        if self._few_rows is not None and self.net_ is not None:
+            probe = Probe(self.net_.module_, *self._few_rows, self.tokenizer_.prepare)
+        net = self._collected(probe, DIAGNOSTICS_NEED if probe is not None else ())
+        return Diagnostics(
+            net=replace(net, margins=self._margins),
+            evidence=self.evidence_,
+            certificate_value=self.generalization_bound_,
+            delta=self.certificate_.delta,
+            n_rows=0 if probe is None else probe.n_samples,
+        )
+
     def _net_record(self, X=None, y=None, *, needs=()):
         """Return what is known about the net, on rows if there are any."""
         check_is_fitted(self)
+        probe = None
+        if X is not None and self.net_ is not None:
+            rows, codes = self._check_rows(X, reset=False), self._codes(y)
+            probe = Probe(self.net_.module_, rows, codes, self.tokenizer_.prepare)
+        return self._collected(probe, needs)
+
+    def _collected(self, probe, needs):
+        """Return what is known about the net."""
         if self.net_ is None:
             raise MissingEvidenceError(
                 "There was a single class in fit, so no net was trained that could be measured."
             )
         module = self.net_.module_
-        probe = None
-        if X is not None:
-            rows, codes = self._check_rows(X, reset=False), self._codes(y)
-            probe = Probe(module, rows, codes, self.tokenizer_.prepare)
         return collect(
             module,
             _architecture(module, len(self.classes_)),
@@ -83,11 +110,37 @@ def training_margins(model, X, codes):
     """
     if model.net is None:
         return None
-    probe = Probe(model.net.module_, X, codes, model.tokenizer.prepare).few(_MOST_MARGINS)
-    logits = model.logits(probe.X)
-    own = np.take_along_axis(logits, probe.codes[:, None], axis=1)[:, 0]
-    np.put_along_axis(logits, probe.codes[:, None], -np.inf, axis=1)
+    rows = _some(len(codes), _MOST_MARGINS)
+    logits, codes = model.logits(X[rows]), codes[rows]
+    own = np.take_along_axis(logits, codes[:, None], axis=1)[:, 0]
+    np.put_along_axis(logits, codes[:, None], -np.inf, axis=1)
     return own - logits.max(axis=1)
+
+
+def a_few_rows(X, codes):
+    """Return some training rows with the numbers of their classes.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, ...)
+        Rows that a net was trained on.
+    codes : ndarray of int of shape (n_samples,)
+        Numbers of their classes.
+
+    Returns
+    -------
+    X, codes : ndarray
+        Copies of at most 128 rows.
+    """
+    rows = _some(len(codes), _FEW)
+    return np.array(X[rows]), np.array(codes[rows])
+
+
+def _some(n_samples, n_rows):
+    """Return places of rows, drawn by the number of rows alone."""
+    if n_rows >= n_samples:
+        return np.arange(n_samples)
+    return np.sort(np.random.default_rng(0).choice(n_samples, n_rows, replace=False))
 
 
 def _architecture(module, n_classes):

@@ -8,7 +8,7 @@ from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from skbound.classifiers._fitted_transformer import FittedTransformer
-from skbound.classifiers._measured import training_margins
+from skbound.classifiers._measured import a_few_rows, training_margins
 
 __all__ = ["NetPredictionsMixin"]
 
@@ -32,10 +32,11 @@ class NetPredictionsMixin:
         self.history_, self.device_ = last.history, last.device
         self.n_iter_ = len(self.history_)
         self._initial = last.initial
-        self._margins = None
+        self._margins = self._few_rows = None
         if last.rows is not None:
-            X = learner.X[learner.positions[last.rows]]
-            self._margins = training_margins(last, X, learner.codes[last.rows])
+            X, codes = learner.X[learner.positions[last.rows]], learner.codes[last.rows]
+            self._margins = training_margins(last, X, codes)
+            self._few_rows = a_few_rows(X, codes)
 
     def predict(self, X):
         """Predict labels.

@@ -120,6 +120,9 @@ class TransformerClassifier(
     measures_ : Measures
         Complexity measures of the net, by key, from its weights and its margins on training rows;
         none of them is a bound. See :func:`skbound.measures.measure_all` for more of them.
+    diagnostics_ : Diagnostics
+        Norms, ranks, margins, gradients, attention and Lipschitz constants of the net, with
+        ``to_frame()`` and ``suggest_interventions()``; computed on 128 training rows that are kept.
     evidence_ : Evidence
         The numbers that all certificates were computed from.
     classes_ : ndarray of shape (n_classes,)
