@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from torch import nn
 
+from skbound.collect._convolutions import convolutions
+from skbound.collect._epochs import epochs
 from skbound.collect._features import chain_features, downstream_norms, features
+from skbound.collect._fisher_rao import fisher_rao
 from skbound.collect._gradients import gradient_norms
 from skbound.collect._layers import layers_of, uncovered_parameters
 from skbound.collect._lipschitz import log_lipschitz_upper
 from skbound.collect._local_lipschitz import jacobian_norm, log_lipschitz_local_upper
 from skbound.collect._margins import margins
+from skbound.collect._noise import noise_scale, relative_noise_scale
+from skbound.collect._parameters import parameters
+from skbound.collect._paths import path_norm
 from skbound.collect._probe import Probe
+from skbound.collect._sharpness import sharpness
 from skbound.collect._tangent_kernel import attention_kernel, tangent_kernel
 from skbound.evidence import Architecture, NetRecord
 from skbound.exceptions import MissingEvidenceError
@@ -32,6 +40,14 @@ GATHER: dict[str, Callable[[Probe], Any]] = {
     "log_lipschitz_upper": lambda probe: log_lipschitz_upper(probe.module),
     "log_lipschitz_local_upper": log_lipschitz_local_upper,
     "jacobian_norm": jacobian_norm,
+    "parameters": parameters,
+    "noise_scale": noise_scale,
+    "relative_noise_scale": relative_noise_scale,
+    "sharpness": sharpness,
+    "fisher_rao": fisher_rao,
+    "path_norm": path_norm,
+    "convolutions": convolutions,
+    "epochs": epochs,
 }
 
 
@@ -79,6 +95,8 @@ def collect(
     if needs:
         if probe is None:
             raise ValueError(f"Rows are needed to gather {needs}, got none. Pass X and y.")
+        if probe.initial is None:
+            probe = replace(probe, initial=initial)
         for name in needs:
             try:
                 gathered[name] = GATHER[name](probe)

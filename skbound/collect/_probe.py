@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,10 @@ class Probe:
         Turns some rows into the module's input.
     seed : int, default=0
         Of whatever is drawn.
+    initial : nn.Module or None, default=None
+        The module before training, where that was kept.
+    snapshots : tuple of nn.Module, default=()
+        The module after each epoch, where that was kept.
     """
 
     module: nn.Module
@@ -37,6 +41,8 @@ class Probe:
     codes: NDArray[np.intp]
     prepare: Callable[[NDArray[Any]], NDArray[Any]]
     seed: int = 0
+    initial: nn.Module | None = None
+    snapshots: tuple[nn.Module, ...] = ()
 
     def __post_init__(self) -> None:
         self.module.eval()
@@ -82,4 +88,4 @@ class Probe:
             return self
         rng = np.random.default_rng([self.seed, 0])
         rows = np.sort(rng.choice(self.n_samples, n_rows, replace=False))
-        return Probe(self.module, self.X[rows], self.codes[rows], self.prepare, self.seed)
+        return replace(self, X=self.X[rows], codes=self.codes[rows])

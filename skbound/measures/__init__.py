@@ -6,6 +6,7 @@ should generalise.
 """
 
 from skbound.measures._all import MEASURES, Measures, measure, measure_all
+from skbound.measures._flatness import NoiseFlatness, PACBayesMagnitude, PACBayesNorm
 from skbound.measures._gradients import (
     GradientPerRow,
     GradientVariance,
@@ -13,8 +14,18 @@ from skbound.measures._gradients import (
     MeanSquaredGradient,
 )
 from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
+from skbound.measures._margins import InverseMargin, MarginOverEpochs, margin_quantile
 from skbound.measures._measure import ComplexityMeasure, LogMeasure, Measure
-from skbound.measures._norms import L2Norm, ParameterCount, SpectralProduct
+from skbound.measures._norms import (
+    Distance,
+    L2Distance,
+    L2Norm,
+    NormProduct,
+    NormSquares,
+    NormSum,
+    ParameterCount,
+)
+from skbound.measures._path_norm import PathNorm
 from skbound.measures._rademacher import (
     RademacherEstimate,
     kernel_rademacher,
@@ -39,6 +50,9 @@ from skbound.measures._riemannian import (
     PRDProxy,
     riemannian_dimension,
 )
+from skbound.measures._schatten import SchattenSum, SpectrumAdaptive, score_spectra
+from skbound.measures._sharpness import BallSharpness, BoxSharpness, FisherRao
+from skbound.measures._spectral_complexity import SpectralComplexity, SpectralMain, StableRankSum
 from skbound.measures._stability import (
     regularized_stability,
     sgd_stability_convex,
@@ -55,19 +69,26 @@ from skbound.measures._tangent_kernel import (
     WidthCorrection,
     misalignment,
 )
+from skbound.measures._weight_bits import WeightBits, quantised_bits
+from skbound.measures._weight_ranks import WeightRank, threshold_rank, weight_ranks
 
 __all__ = [
     "MEASURES",
     "AttentionKernelMisalignment",
     "AttentionKernelRademacher",
+    "BallSharpness",
+    "BoxSharpness",
     "ComplexityMeasure",
     "DepthToWidth",
+    "Distance",
     "EffectiveRanks",
     "FeatureEntropyRank",
     "FeatureParticipationRank",
     "FeatureStableRank",
+    "FisherRao",
     "GradientPerRow",
     "GradientVariance",
+    "InverseMargin",
     "JacobianEntropyRank",
     "JacobianNorm",
     "JacobianParticipationRank",
@@ -75,33 +96,53 @@ __all__ = [
     "KernelFit",
     "KernelMisalignment",
     "KernelRademacher",
+    "L2Distance",
     "L2Norm",
     "LipschitzLocalUpper",
     "LipschitzUpper",
     "LogMeasure",
+    "MarginOverEpochs",
     "MeanGradient",
     "MeanSquaredGradient",
     "Measure",
     "Measures",
+    "NoiseFlatness",
+    "NormProduct",
+    "NormSquares",
+    "NormSum",
+    "PACBayesMagnitude",
+    "PACBayesNorm",
     "PRDProxy",
     "ParameterCount",
+    "PathNorm",
     "PointwiseRiemannianDimension",
     "RademacherEstimate",
-    "SpectralProduct",
+    "SchattenSum",
+    "SpectralComplexity",
+    "SpectralMain",
+    "SpectrumAdaptive",
+    "StableRankSum",
+    "WeightBits",
+    "WeightRank",
     "WidthCorrection",
     "effective_ranks",
     "feature_ranks",
     "kernel_rademacher",
+    "margin_quantile",
     "massart",
     "measure",
     "measure_all",
     "misalignment",
+    "quantised_bits",
     "rademacher_ball",
     "rademacher_finite",
     "rademacher_lower",
     "regularized_stability",
     "riemannian_dimension",
+    "score_spectra",
     "sgd_stability_convex",
     "sgd_stability_nonconvex",
     "sgd_stability_strongly_convex",
+    "threshold_rank",
+    "weight_ranks",
 ]

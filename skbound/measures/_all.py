@@ -7,6 +7,7 @@ from typing import Any
 
 from skbound.evidence import NetRecord
 from skbound.exceptions import MissingEvidenceError
+from skbound.measures._flatness import NoiseFlatness, PACBayesMagnitude, PACBayesNorm
 from skbound.measures._gradients import (
     GradientPerRow,
     GradientVariance,
@@ -14,8 +15,18 @@ from skbound.measures._gradients import (
     MeanSquaredGradient,
 )
 from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
+from skbound.measures._margins import InverseMargin, MarginOverEpochs
 from skbound.measures._measure import ComplexityMeasure, Measure
-from skbound.measures._norms import L2Norm, ParameterCount, SpectralProduct
+from skbound.measures._norms import (
+    Distance,
+    L2Distance,
+    L2Norm,
+    NormProduct,
+    NormSquares,
+    NormSum,
+    ParameterCount,
+)
+from skbound.measures._path_norm import PathNorm
 from skbound.measures._ranks import (
     FeatureEntropyRank,
     FeatureParticipationRank,
@@ -25,6 +36,9 @@ from skbound.measures._ranks import (
     JacobianStableRank,
 )
 from skbound.measures._riemannian import PointwiseRiemannianDimension, PRDProxy
+from skbound.measures._schatten import SchattenSum, SpectrumAdaptive
+from skbound.measures._sharpness import BallSharpness, BoxSharpness, FisherRao
+from skbound.measures._spectral_complexity import SpectralComplexity, SpectralMain, StableRankSum
 from skbound.measures._tangent_kernel import (
     AttentionKernelMisalignment,
     AttentionKernelRademacher,
@@ -34,15 +48,63 @@ from skbound.measures._tangent_kernel import (
     KernelRademacher,
     WidthCorrection,
 )
+from skbound.measures._weight_bits import WeightBits
+from skbound.measures._weight_ranks import WeightRank
 
 __all__ = ["MEASURES", "Measures", "measure", "measure_all"]
+
+_NORMS: tuple[ComplexityMeasure, ...] = (
+    L2Distance(),
+    *(
+        rule(norm, over_margin=over_margin)
+        for norm in ("spectral", "exact_spectral", "frobenius", "two_one")
+        for rule in (NormProduct, NormSum)
+        for over_margin in (False, True)
+    ),
+    *(
+        rule(norm)
+        for norm in ("spectral", "exact_spectral", "frobenius", "two_one")
+        for rule in (NormSquares, Distance)
+    ),
+    *(StableRankSum(norm) for norm in ("spectral", "exact_spectral")),
+    *(
+        SpectralMain(reference, norm)
+        for reference in ("initial", "origin")
+        for norm in ("spectral", "exact_spectral")
+    ),
+    SpectralComplexity(),
+    PathNorm(),
+    PathNorm(over_margin=True),
+)
+_MARGINS_AND_NOISE: tuple[ComplexityMeasure, ...] = (
+    InverseMargin(),
+    MarginOverEpochs(),
+    MarginOverEpochs(normalized=True),
+    NoiseFlatness(),
+    NoiseFlatness(magnitude=True),
+    PACBayesNorm(),
+    PACBayesNorm("origin"),
+    PACBayesMagnitude(),
+    PACBayesMagnitude("origin"),
+    BallSharpness(),
+    BoxSharpness(),
+    FisherRao(),
+)
+_SPECTRA: tuple[ComplexityMeasure, ...] = (
+    *(WeightRank(kind) for kind in ("entropy", "participation", "nuclear", "threshold")),
+    SchattenSum(),
+    SpectrumAdaptive(),
+    WeightBits(),
+)
 
 MEASURES: dict[str, ComplexityMeasure] = {
     rule.key: rule
     for rule in (
         ParameterCount(),
         L2Norm(),
-        SpectralProduct(),
+        *_NORMS,
+        *_MARGINS_AND_NOISE,
+        *_SPECTRA,
         GradientPerRow(),
         GradientVariance(),
         MeanGradient(),
@@ -88,7 +150,8 @@ class Measures(dict[str, Measure]):
         Returns
         -------
         pandas.DataFrame
-            With columns value, log_value, depends_on, source and not_computed, indexed by key.
+            With columns value, log_value, depends_on, source, note and not_computed, indexed by
+            key.
         """
         import pandas as pd  # type: ignore[import-untyped]
 
@@ -98,6 +161,7 @@ class Measures(dict[str, Measure]):
                 "log_value": m.log_value,
                 "depends_on": ", ".join(m.depends_on),
                 "source": m.source,
+                "note": m.note,
                 "not_computed": "",
             }
             for key, m in self.items()
