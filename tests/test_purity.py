@@ -87,15 +87,15 @@ LAYERS = {
     "tokenizers": {"_inputs", "_sklearn_compat", "_nn"},
     "regularizers": set(),
     "classifiers": {
-        *("bounds", "collect", "estimates", "evidence", "exceptions", "measures", "protocols"),
-        *("regularizers", "tokenizers", "_inputs", "_nn", "_random_state", "_sklearn_compat"),
-        "_training",
+        *("bounds", "collect", "estimates", "evidence", "exceptions", "inspection", "measures"),
+        *("protocols", "regularizers", "tokenizers", "_inputs", "_nn", "_random_state"),
+        *("_sklearn_compat", "_training"),
     },
     "model_selection": {
-        *("bounds", "classifiers", "exceptions", "protocols"),
+        *("bounds", "classifiers", "evidence", "exceptions", "protocols"),
         *("_inputs", "_random_state", "_sklearn_compat"),
     },
-    "inspection": set(),
+    "inspection": {"bounds", "evidence", "exceptions", "measures", "_random_state"},
 }
 WITHOUT_TORCH = LAYERS.keys() - {"_nn", "_training", "classifiers", "collect", "regularizers"}
 

@@ -6,6 +6,7 @@ from skbound.bounds._best import BestOf
 from skbound.bounds._bound import Bound
 from skbound.bounds._catalogue import BOUNDS, HOLDOUT_BOUNDS, certificates, resolve_bound
 from skbound.bounds._certificate import Certificate, no_certificate
+from skbound.bounds._chain import ChainBound, chain_upper
 from skbound.bounds._compression import PickToLearnBound, SampleCompressionBound
 from skbound.bounds._covering import CoveringBound, EntropyBound, dudley_integral
 from skbound.bounds._cross_fit import (
@@ -76,6 +77,7 @@ __all__ = [
     "BinomialBound",
     "Bound",
     "Certificate",
+    "ChainBound",
     "CodeLengthBound",
     "CoveringBound",
     "CrossFitBound",
@@ -117,6 +119,7 @@ __all__ = [
     "c_bound_upper",
     "catoni_upper",
     "certificates",
+    "chain_upper",
     "dudley_integral",
     "first_order_upper",
     "fixed_rates_upper",

@@ -32,6 +32,8 @@ class Probe:
         Of whatever is drawn.
     initial : nn.Module or None, default=None
         The module before training, where that was kept.
+    snapshots : tuple of nn.Module, default=()
+        The module after each epoch, where that was kept.
     """
 
     module: nn.Module
@@ -40,6 +42,7 @@ class Probe:
     prepare: Callable[[NDArray[Any]], NDArray[Any]]
     seed: int = 0
     initial: nn.Module | None = None
+    snapshots: tuple[nn.Module, ...] = ()
 
     def __post_init__(self) -> None:
         self.module.eval()

@@ -6,6 +6,7 @@ computed on live in the same object, so no bound can pair a risk with the wrong 
 
 from skbound.evidence._attention import AttentionStatistics
 from skbound.evidence._compression import CompressedSample
+from skbound.evidence._convolutions import ConvolutionNorms
 from skbound.evidence._curve import LearningCurve
 from skbound.evidence._description_length import CodedSample
 from skbound.evidence._evidence import CertifiedRecord, Evidence
@@ -17,9 +18,11 @@ from skbound.evidence._input_report import InputReport
 from skbound.evidence._linear_head import LinearHeadSample
 from skbound.evidence._net import Architecture, Layer, NetRecord
 from skbound.evidence._pac_bayes import DrawnPredictor, DrawnSample, GibbsSample
+from skbound.evidence._parameters import ParameterVectors
 from skbound.evidence._progressive import ProgressiveSample, Together
 from skbound.evidence._recursive import RecursiveSample, RecursiveStep
 from skbound.evidence._sample import Loss, Sample
+from skbound.evidence._sharpness import LossAscent
 from skbound.evidence._tangent_kernel import TangentKernel
 
 __all__ = [
@@ -28,6 +31,7 @@ __all__ = [
     "CertifiedRecord",
     "CodedSample",
     "CompressedSample",
+    "ConvolutionNorms",
     "DrawnPredictor",
     "DrawnSample",
     "Evidence",
@@ -42,7 +46,9 @@ __all__ = [
     "LearningCurve",
     "LinearHeadSample",
     "Loss",
+    "LossAscent",
     "NetRecord",
+    "ParameterVectors",
     "ProgressiveSample",
     "RecursiveSample",
     "RecursiveStep",

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from skbound.evidence._attention import AttentionStatistics
+from skbound.evidence._convolutions import ConvolutionNorms
 from skbound.evidence._features import LayerFeatures
 from skbound.evidence._gradients import GradientNorms
 from skbound.evidence._initial import InitialState
+from skbound.evidence._parameters import ParameterVectors
+from skbound.evidence._sharpness import LossAscent
 from skbound.evidence._tangent_kernel import TangentKernel
 from skbound.exceptions import MissingEvidenceError
 
@@ -140,6 +143,21 @@ class NetRecord:
         Norms of weights and gradient before training.
     perturbed_logits : ndarray of shape (n_draws, n_rows, n_classes) or None, default=None
         Logits at some rows of nets whose weights are near the trained ones.
+    parameters : ParameterVectors or None, default=None
+        All trained numbers in one vector, now and before training.
+    noise_scale, relative_noise_scale : float or None, default=None
+        Largest standard deviation of normal noise on all parameters that raises the mean error on
+        training rows by at most 0.1: the same for all, or per unit of a parameter's size.
+    sharpness : LossAscent or None, default=None
+        How far the training loss rises near the trained parameters.
+    fisher_rao : float or None, default=None
+        Mean over rows of the squared product of a row's gradient with the parameters.
+    path_norm : float or None, default=None
+        Sum over paths of the product of the squared weights along a path.
+    convolutions : tuple of ConvolutionNorms or None, default=None
+        Spectral norms of convolutions as maps of whole images.
+    epochs : tuple of NetRecord or None, default=None
+        The net after each epoch, with layers and margins.
     reasons : mapping of str to str, default={}
         Why a field could not be gathered for this net.
 
@@ -166,6 +184,14 @@ class NetRecord:
     attention: AttentionStatistics | None = None
     initial_state: InitialState | None = None
     perturbed_logits: Matrix | None = None
+    parameters: ParameterVectors | None = None
+    noise_scale: float | None = None
+    relative_noise_scale: float | None = None
+    sharpness: LossAscent | None = None
+    fisher_rao: float | None = None
+    path_norm: float | None = None
+    convolutions: tuple[ConvolutionNorms, ...] | None = None
+    epochs: tuple[NetRecord, ...] | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -135,7 +135,9 @@ class Diagnostics(Mapping[str, float]):
         import pandas as pd  # type: ignore[import-untyped]
 
         attention, rows = self.net.attention, []
-        for block, name in enumerate(attention.names if attention is not None else ()):
+        if attention is None:
+            return pd.DataFrame(columns=["attention", "head", "entropy", "span", "top_mass"])
+        for block, name in enumerate(attention.names):
             for head in range(attention.entropy.shape[1]):
                 rows.append(
                     {

@@ -7,115 +7,10 @@ from typing import Any
 
 from skbound.evidence import NetRecord
 from skbound.exceptions import MissingEvidenceError
-from skbound.measures._approximation import AttentionDiffuseness, AttentionSharpness
-from skbound.measures._covering_measures import (
-    BallCovering,
-    CompositionCovering,
-    EdelmanCovering,
-    PackingEstimate,
-    ParametricCovering,
-    TraugerTewariCovering,
-)
-from skbound.measures._depth import AttentionSpan, DepthAverage, SpectralProductRate
-from skbound.measures._gradients import (
-    GradientPerRow,
-    GradientVariance,
-    MeanGradient,
-    MeanSquaredGradient,
-)
-from skbound.measures._initial import (
-    FeedForwardPathNorm,
-    InitialGradient,
-    InitialScale,
-    TwoLayerPathNorm,
-)
-from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
+from skbound.measures._catalogue import MEASURES
 from skbound.measures._measure import ComplexityMeasure, Measure
-from skbound.measures._norms import L2Norm, ParameterCount, SpectralProduct
-from skbound.measures._offset import OffsetRademacher
-from skbound.measures._ranks import (
-    FeatureEntropyRank,
-    FeatureParticipationRank,
-    FeatureStableRank,
-    JacobianEntropyRank,
-    JacobianParticipationRank,
-    JacobianStableRank,
-)
-from skbound.measures._riemannian import PointwiseRiemannianDimension, PRDProxy
-from skbound.measures._tangent_kernel import (
-    AttentionKernelMisalignment,
-    AttentionKernelRademacher,
-    DepthToWidth,
-    KernelFit,
-    KernelMisalignment,
-    KernelRademacher,
-    WidthCorrection,
-)
-from skbound.measures._transformer_formula import (
-    TransformerDataTerm,
-    TransformerFormula,
-    TransformerModelTerm,
-)
-from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinear
 
-__all__ = ["MEASURES", "Measures", "measure", "measure_all"]
-
-# Of the founding documents, and of the papers behind them.
-_EXPRESSIONS: tuple[ComplexityMeasure, ...] = (
-    AttentionDiffuseness(),
-    AttentionSharpness(),
-    BallCovering(),
-    CompositionCovering(),
-    EdelmanCovering(),
-    PackingEstimate(),
-    ParametricCovering(),
-    TraugerTewariCovering(),
-    AttentionSpan(),
-    DepthAverage(),
-    SpectralProductRate(),
-    FeedForwardPathNorm(),
-    InitialGradient(),
-    InitialScale(),
-    TwoLayerPathNorm(),
-    OffsetRademacher(),
-    TransformerDataTerm(),
-    TransformerFormula(),
-    TransformerModelTerm(),
-    VCPfaffian(),
-    VCPiecewiseLinear(),
-)
-
-MEASURES: dict[str, ComplexityMeasure] = {
-    rule.key: rule
-    for rule in (
-        ParameterCount(),
-        L2Norm(),
-        SpectralProduct(),
-        MeanSquaredGradient(),
-        GradientPerRow(),
-        MeanGradient(),
-        GradientVariance(),
-        KernelRademacher(),
-        KernelMisalignment(),
-        KernelFit(),
-        AttentionKernelRademacher(),
-        AttentionKernelMisalignment(),
-        WidthCorrection(),
-        DepthToWidth(),
-        FeatureEntropyRank(),
-        FeatureParticipationRank(),
-        FeatureStableRank(),
-        JacobianEntropyRank(),
-        JacobianParticipationRank(),
-        JacobianStableRank(),
-        PointwiseRiemannianDimension(),
-        PRDProxy(),
-        LipschitzUpper(),
-        LipschitzLocalUpper(),
-        JacobianNorm(),
-        *_EXPRESSIONS,
-    )
-}
+__all__ = ["Measures", "measure", "measure_all"]
 
 
 class Measures(dict[str, Measure]):
@@ -137,7 +32,8 @@ class Measures(dict[str, Measure]):
         Returns
         -------
         pandas.DataFrame
-            With columns value, log_value, depends_on, source and not_computed, indexed by key.
+            With columns value, log_value, depends_on, source, note and not_computed, indexed by
+            key.
         """
         import pandas as pd  # type: ignore[import-untyped]
 
@@ -147,6 +43,7 @@ class Measures(dict[str, Measure]):
                 "log_value": m.log_value,
                 "depends_on": ", ".join(m.depends_on),
                 "source": m.source,
+                "note": m.note,
                 "not_computed": "",
             }
             for key, m in self.items()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
 
 from skbound.evidence import NetRecord
 
@@ -33,6 +32,8 @@ class Measure:
         Authors, year, equation.
     why_no_bound : str
         Why it is no upper bound on the error, in one sentence.
+    note : str, default=""
+        Why the value is infinite or not a number, where that has a reason.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Measure:
     depends_on: tuple[str, ...]
     source: str
     why_no_bound: str
+    note: str = ""
 
     def __float__(self) -> float:
         return self.value
@@ -64,10 +66,11 @@ class ComplexityMeasure(ABC):
     ...         return net.architecture.depth * net.architecture.width
     """
 
-    key: ClassVar[str]
-    depends_on: ClassVar[tuple[str, ...]] = ()
-    source: ClassVar[str]
-    why_no_bound: ClassVar[str]
+    # Of the class, or of the instance where they depend on its parameters.
+    key: str
+    depends_on: tuple[str, ...] = ()
+    source: str
+    why_no_bound: str
 
     @abstractmethod
     def value(self, net: NetRecord) -> float:
@@ -79,6 +82,10 @@ class ComplexityMeasure(ABC):
         if value == 0.0:
             return -math.inf
         return math.log(value) if value > 0.0 else math.nan
+
+    def note(self, net: NetRecord) -> str:
+        """Return why the value is infinite or not a number; nothing where it needs no reason."""
+        return ""
 
     def __call__(self, net: NetRecord) -> Measure:
         """Measure a net.
@@ -106,6 +113,7 @@ class ComplexityMeasure(ABC):
             depends_on=self.depends_on,
             source=self.source,
             why_no_bound=self.why_no_bound,
+            note=self.note(net),
         )
 
 
