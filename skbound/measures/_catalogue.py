@@ -65,7 +65,8 @@ from skbound.measures._transformer_formula import (
     TransformerFormula,
     TransformerModelTerm,
 )
-from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinearfrom skbound.measures._weight_bits import WeightBits
+from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinear
+from skbound.measures._weight_bits import WeightBits
 from skbound.measures._weight_ranks import WeightRank
 
 __all__ = ["MEASURES"]
