@@ -47,8 +47,9 @@ def certified_error_estimate(evidence: Evidence) -> Estimate:
     After progressive validation that is the mean error of the predictors that share the rows; of
     the last predictor alone, where ``predict`` uses that one, `learning_curve_estimate`. Where the
     predictor picked the rows that it got wrong, those that it left out are easier than others, so
-    the estimate is too low. After cross-fitting it is the mean error of single predictors; that of
-    their vote is usually smaller.
+    the estimate is too low. So it is where the predictor was trained on these rows, as the last of
+    a chain of drawn nets was. After cross-fitting it is the mean error of single predictors; that
+    of their vote is usually smaller.
 
     Parameters
     ----------

@@ -278,11 +278,8 @@ def _given(evidence: Evidence | None) -> str:
     """Return the protocol as the user has set it."""
     if evidence is None:
         return "'holdout'"
-    if evidence.kind != "holdout":
+    if evidence.kind not in ("holdout", "none"):
         return _PROTOCOLS[evidence.kind]
     # The last of the predictors has a hold-out of its own.
-    return (
-        "Progressive(predictor='last')"
-        if evidence.protocol == "progressive"
-        else repr(evidence.protocol)
-    )
+    last = evidence.kind == "holdout" and evidence.protocol == "progressive"
+    return "Progressive(predictor='last')" if last else repr(evidence.protocol)

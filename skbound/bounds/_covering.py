@@ -62,6 +62,16 @@ def log_points(n_dimensions: int, distance: float) -> float:
 class CoveringBound(Bound):
     r"""Bound from a finite set of heads that comes close to every head.
 
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss that an event of the margin tells.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
+
     Notes
     -----
     ``predict`` does not depend on the scale of the head, so let its norm be 1. A largest set of
@@ -180,6 +190,16 @@ def dudley_integral(
 @dataclass(frozen=True)
 class EntropyBound(RademacherBound):
     r"""Bound through Dudley's integral of the metric entropy of a linear head.
+
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss that the ramp bounds.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
 
     Notes
     -----

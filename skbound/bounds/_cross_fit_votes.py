@@ -21,10 +21,15 @@ __all__ = ["TandemBound"]
 class TandemBound(Bound):
     r"""Bound the error of a majority vote by the errors that its members share.
 
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss of which two predictors can share one.
+
     Raises
     ------
     ValueError
-        If another loss than the error is asked for.
+        For another loss.
 
     Notes
     -----

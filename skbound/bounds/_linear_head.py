@@ -149,6 +149,11 @@ class RademacherBound(Bound):
     ----------
     loss : "zero_one", default="zero_one"
         The only loss that the ramp bounds.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
     """
 
     losses: ClassVar[tuple[Loss, ...]] = ("zero_one",)
@@ -205,6 +210,16 @@ class RademacherBound(Bound):
 @dataclass(frozen=True)
 class MarginBound(RademacherBound):
     r"""Bound by the margins and the norm of a linear head, through its Rademacher complexity.
+
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss that the ramp bounds.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
 
     Notes
     -----

@@ -25,6 +25,16 @@ __all__ = ["RecursiveBound"]
 class RecursiveBound(Bound):
     r"""Recursive bound on the error of the last of several predictors.
 
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss whose excess has four values.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
+
     Notes
     -----
     Let ``h_1, ..., h_T`` be the predictors and ``g`` the share ``gamma``. The errors satisfy

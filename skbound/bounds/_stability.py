@@ -65,6 +65,16 @@ def gradient_bound(head: LinearHeadSample) -> float:
 class StabilityBound(Bound):
     r"""Bound from the uniform stability of a regularised linear head.
 
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss that the ramp bounds.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
+
     Notes
     -----
     Replacing one row moves the minimiser by at most ``2 G / (lam n)`` and the loss
@@ -152,6 +162,16 @@ class StabilityBound(Bound):
 @dataclass(frozen=True)
 class MeanHeadBound(Bound):
     r"""Bound from the fixed head around which a regularised linear head fluctuates.
+
+    Parameters
+    ----------
+    loss : "zero_one", default="zero_one"
+        The only loss that an event of the margin tells.
+
+    Raises
+    ------
+    ValueError
+        For another loss.
 
     Notes
     -----

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from skbound.bounds import BOUNDS, KLBound, resolve_bound
+from skbound.bounds import BOUNDS, KLBound, certificates, resolve_bound
 from skbound.bounds._catalogue import _BRIER_BOUNDS, _PROTOCOLS
 from skbound.evidence import (
     DrawnSample,
@@ -31,13 +31,13 @@ def evidence_of(record, **settings):
 
 @every_protocol
 def test_a_statement_names_bound_and_losses(protocol):
-    evidence = protocol.example
-    for bound in BOUNDS[evidence.kind].values():
-        text = bound(evidence, 0.05).statement()
-        assert f", by the {bound.method}. " in text
-        assert "(mean error there 0.0000)." in text
-    for bound in _BRIER_BOUNDS.get(evidence.kind, ()):
-        assert "(mean Brier score / 2 there 0.0000)." in bound(evidence, 0.05).statement()
+    found = certificates(protocol.example, 0.05)
+    assert found
+    for certificate in found.values():
+        text = certificate.statement()
+        seen = {"zero_one": "mean error", "brier": "mean Brier score / 2"}[certificate.loss]
+        assert f", by the {certificate.method}. " in text
+        assert f"({seen} there 0.0000)." in text
 
 
 @every_protocol
@@ -105,6 +105,12 @@ def test_the_hint_at_a_brier_bound_is_given_where_there_is_one(protocol):
     hinted = re.findall(r"bounds_\['brier_(\w+)'\]", str(info.value))
     keys = [bound.key for bound in _BRIER_BOUNDS.get(evidence.kind, ())]
     assert hinted == keys[:1]
+
+
+def test_without_certified_rows_the_protocol_is_named_too():
+    nothing = Evidence(protocol="pac_bayes", n_fit=9, majority_share=0.5, reason="too few rows.")
+    with pytest.raises(MissingEvidenceError, match="but protocol='pac_bayes' is used"):
+        resolve_bound("occam", nothing)
 
 
 def test_a_last_predictor_is_not_taken_for_a_holdout():
