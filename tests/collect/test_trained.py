@@ -18,7 +18,7 @@ def test_a_trained_classifier_has_all_of_them():
     probe = Probe(module, X, y, clf.tokenizer_.prepare)
     sizes = Architecture(n_parameters=1, n_classes=3, depth=1, width=8, n_heads=2, n_tokens=4)
     net = collect(module, sizes, n_samples=len(X), probe=probe, needs=sorted(GATHER))
-    assert list(net.reasons) == ["chain_features", "initial_state"]
+    assert sorted(net.reasons) == ["chain_features", "convolutions", "epochs", "initial_state"]
     found = measure(net)
     # What its start is needed for is another matter.
     assert {key for key in MEASURES if key.startswith("lipschitz")} <= found.keys()
