@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import skbound
+import skbound.architectures
 import skbound.bounds
 import skbound.datasets
 import skbound.estimates
@@ -30,6 +31,7 @@ def test_readme_blocks_run(monkeypatch, tmp_path):
 
 MODULES = [
     skbound,
+    skbound.architectures,
     skbound.bounds,
     skbound.datasets,
     skbound.estimates,

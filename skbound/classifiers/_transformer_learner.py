@@ -15,13 +15,16 @@ from torch.nn.utils import parameters_to_vector, vector_to_parameters
 from torch.utils.data import TensorDataset
 
 from skbound._nn._head import ClippedLinear
+from skbound._nn._initialise import scale_to_unit_variance
 from skbound._nn._subspace import SubspaceModule
 from skbound._nn._transformer import build_transformer
 from skbound._training._inference import block_rows, logits_in_blocks
 from skbound._training._net import TrainingPlan, train
 from skbound._training._threads import torch_threads
+from skbound.architectures import resolve_architecture
 from skbound.classifiers._ensembles import TransformerEnsemble
 from skbound.classifiers._mixtures import TransformerMixture
+from skbound.classifiers._pretrained import STARTED_EARLIER, copy_weights, fitted_start
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel
 
@@ -133,6 +136,9 @@ class TransformerLearner(LabelledRows):
     def __init__(self, params, tokenizer, X, y, weights, seed, classes=None):
         super().__init__(X, y, weights, classes)
         self.params, self.tokenizer, self.seed = params, tokenizer, seed
+        self.earlier = fitted_start(params.init_from)
+        if self.earlier is not None:
+            self.assumptions = (*self.assumptions, STARTED_EARLIER)
 
     def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
         """Train a net on `rows`.
@@ -162,7 +168,9 @@ class TransformerLearner(LabelledRows):
             rows, validation_rows = self._set_aside(rows)
         weights = self._weights(rows)
         seed = self.seed if seed is None else seed
-        if start is None:
+        if start is None and self.earlier is not None:
+            tokenizer = self.earlier.tokenizer_
+        elif start is None:
             tokenizer = clone(self.tokenizer)
             tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
         else:
@@ -174,18 +182,9 @@ class TransformerLearner(LabelledRows):
             # Several threads share the rows of a batch, rather than the work on each number.
             in_shares = device == "cpu" and p.n_threads is not None
             with torch_threads(1 if in_shares else p.n_threads):
+                data = self._tensors(tokenizer, rows, weights, device)
                 if start is None:
-                    module = build_transformer(
-                        tokenizer.embedding,
-                        seed=seed,
-                        dtype=getattr(torch, p.dtype),
-                        n_classes=n_classes,
-                        width=p.width,
-                        depth=p.depth,
-                        n_heads=p.n_heads,
-                        dropout=p.dropout,
-                        pooling=p.pooling,
-                    )
+                    module = self._first_net(tokenizer, data.tensors[0], seed)
                 else:
                     module = copy.deepcopy(start.model.net.module_)
                 validation = None
@@ -194,7 +193,7 @@ class TransformerLearner(LabelledRows):
                     validation = self._tensors(tokenizer, validation_rows, of_validation, device)
                 net, history = train(
                     module,
-                    self._tensors(tokenizer, rows, weights, device),
+                    data,
                     validation,
                     self._plan(len(rows), device, effort=effort, pull=pull),
                     seed=seed,
@@ -456,6 +455,28 @@ class TransformerLearner(LabelledRows):
             With a ``logits`` method.
         """
         return TransformerMixture(tuple(fit.model for fit in fits), choice)
+
+    def _first_net(self, tokenizer, prepared, seed):
+        """Build the net before training; the rows are those that it is trained on."""
+        p = self.params
+        parts = resolve_architecture(p.architecture)
+        module = build_transformer(
+            tokenizer.embedding,
+            seed=seed,
+            dtype=getattr(torch, p.dtype),
+            n_classes=len(self.classes),
+            width=p.width,
+            depth=p.depth,
+            n_heads=p.n_heads,
+            dropout=p.dropout,
+            pooling=p.pooling,
+            parts=parts,
+        )
+        if self.earlier is not None:
+            copy_weights(module, self.earlier, self.classes)
+        elif parts.init == "lsuv":
+            scale_to_unit_variance(module, prepared)
+        return module
 
     def _set_aside(self, rows):
         """Split off the rows that decide when to stop."""
