@@ -106,7 +106,8 @@ class TiedValue(nn.Linear):
         super().__init__(width, width)
         self.n_heads = n_heads
 
-    def forward(  # type: ignore[override]  (it is linear in its weight, which is what counts)
+    # It is a linear map to those who look at weights or scale them, though not of one argument.
+    def forward(  # type: ignore[override]
         self, keys: torch.Tensor, query: torch.Tensor
     ) -> torch.Tensor:
         """Map (n, n_heads, t, head_width) keys to values, by the (width, width) map of queries."""

@@ -121,7 +121,7 @@ class TokenTokenizer(TransformerMixin, BaseEstimator):
         return np.take_along_axis(numbers, np.argsort(padding, axis=1, kind="stable"), axis=1)
 
     def transform(self, X):
-        """Replace ids by numbers: 0 for padding, moved to the end of its row, and 1 for unknown ids.
+        """Replace ids by their numbers.
 
         Parameters
         ----------
@@ -131,7 +131,8 @@ class TokenTokenizer(TransformerMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples, n_tokens), int64
-            In 0 .. ``len(vocabulary_) + 1``.
+            0 for padding, which is moved to the end of its row, 1 for an unknown id, and from 2 on
+            places in ``vocabulary_``.
         """
         check_is_fitted(self)
         return self.prepare(validate_data(self, X, reset=False))
