@@ -25,7 +25,8 @@ class TransformerArchitecture(BaseEstimator):
         keys by an angle that grows with the position, so that their product depends on the
         distance only (Su et al. 2021, eq. 16). "alibi" subtracts from the attention logits the
         distance times a slope, ``2 ** (-8 h / n_heads)`` in head h = 1 .. n_heads (Press et al.
-        2022); without `causal` it cannot tell a row from its reverse. "none" leaves the order of the tokens unknown.
+        2022); without `causal` it cannot tell a row from its reverse. "none" leaves the order of
+        the tokens unknown.
     attention : {"dot", "l2"}, default="dot"
         "dot" is scaled dot-product attention. "l2" has logits
         ``-|q_i - q_j|^2 / sqrt(head_width)`` with one map for queries and keys, which the values go

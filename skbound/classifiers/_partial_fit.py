@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from skbound._inputs import check_labels
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import fit_context
+from skbound.architectures import resolve_architecture
 from skbound.bounds import resolve_bound
 from skbound.classifiers._certified import as_before_on_error
 from skbound.classifiers._parameters import (
@@ -20,6 +21,7 @@ from skbound.classifiers._parameters import (
     check_heads,
     check_optimizer,
 )
+from skbound.classifiers._pretrained import check_init_from
 from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.protocols import Progressive, resolve_protocol
 from skbound.protocols._mixture import canonical_rows
@@ -111,6 +113,7 @@ class PartialFitMixin:
             estimator is then as it was before.
         """
         check_heads(self.width, self.n_heads)
+        resolve_architecture(self.architecture)
         check_callbacks(self.callbacks)
         check_optimizer(self.optimizer)
         check_class_weight(self.class_weight)
@@ -124,6 +127,7 @@ class PartialFitMixin:
             _check_known(y, known)
             calls = self._with_fresh_rows(calls, X, y)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
+            check_init_from(self, X)
             learner = TransformerLearner(self, tokenizer, calls.X, calls.y, None, calls.seed, known)
             if calls.stream is None:
                 stream = Stream.begin(learner, calls.seed)

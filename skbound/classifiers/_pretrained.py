@@ -96,21 +96,24 @@ def copy_weights(module, earlier, classes):
     Parameters
     ----------
     module : Transformer
-        Changed in place. It keeps its own last linear map where the classes are others.
+        Changed in place. It keeps its own last linear map where the classes are others, or where
+        the earlier net ends in another kind of map.
     earlier : TransformerClassifier
         Fitted.
     classes : ndarray
         Labels that `module` has logits for.
     """
-    state = earlier.net_.module_.state_dict()
-    own = module.state_dict()
-    head = [name for name in own if name.startswith("head.")]
-    same_classes = np.array_equal(earlier.classes_, classes)
-    if not (same_classes and all(name in state for name in head)):
-        state = {name: value for name, value in state.items() if not name.startswith("head.")}
-        state |= {name: own[name] for name in head}
+    state, own = earlier.net_.module_.state_dict(), module.state_dict()
+    theirs, ours = _head(state), _head(own)
+    if not (np.array_equal(earlier.classes_, classes) and theirs.keys() == ours.keys()):
+        state = {name: value for name, value in state.items() if name not in theirs} | ours
     # Strict: both nets were put together alike, so every name is in both.
     module.load_state_dict(state)
+
+
+def _head(state):
+    """Return the numbers of the last map."""
+    return {name: value for name, value in state.items() if name.startswith("head.")}
 
 
 def _parts(params):

@@ -30,7 +30,10 @@ def test_the_formula():
         layer.weight.detach().numpy().T
         for layer in (attention.query, attention.value, attention.output)
     )
-    b_value, b_output = attention.value.bias.detach().numpy(), attention.output.bias.detach().numpy()
+    b_value, b_output = (
+        attention.value.bias.detach().numpy(),
+        attention.output.bias.detach().numpy(),
+    )
     heads = []
     for own in (slice(0, 3), slice(3, 6)):
         q = x @ w_query[:, own]

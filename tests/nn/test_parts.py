@@ -14,7 +14,9 @@ EMBEDDINGS = {
     "plain": (None, rows()),
     "padded": (
         padded(),
-        rows().masked_fill(torch.arange(5)[:, None] >= torch.arange(1, 17)[:, None, None], torch.nan),
+        rows().masked_fill(
+            torch.arange(5)[:, None] >= torch.arange(1, 17)[:, None, None], torch.nan
+        ),
     ),
     "ids": (of_ids(), torch.randint(0, 7, (16, 5), generator=torch.Generator().manual_seed(0))),
 }

@@ -29,7 +29,9 @@ SMALL = TransformerClassifier(
 def test_numbers_by_hand():
     tokenizer = TokenTokenizer(padding_id=-1).fit([[30, 10, -1], [20, 10, 30]])
     assert tokenizer.vocabulary_.tolist() == [10, 20, 30]
-    assert tokenizer.transform([[10, 20, 30], [-1, 99, 30], [-1, -1, -1], [5, 25, 35]]).tolist() == [
+    assert tokenizer.transform(
+        [[10, 20, 30], [-1, 99, 30], [-1, -1, -1], [5, 25, 35]]
+    ).tolist() == [
         [2, 3, 4],
         [1, 4, 0],
         [0, 0, 0],
