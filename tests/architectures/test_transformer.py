@@ -13,7 +13,7 @@ from skbound.architectures import TransformerArchitecture, resolve_architecture
 
 DIGITS = load_digits()
 X, Y = DIGITS.data.reshape(-1, 8, 8)[:600], DIGITS.target[:600]
-SMALL = TransformerClassifier(depth=1, width=16, n_heads=2, max_epochs=1, random_state=0)
+SMALL = TransformerClassifier(depth=2, width=16, n_heads=2, max_epochs=1, random_state=0)
 POSITIONS = ["learned", "sinusoidal", "rotary", "alibi", "none"]
 
 
@@ -105,6 +105,33 @@ def test_rotary_needs_pairs():
     model = with_parts(positions="rotary").set_params(width=4, n_heads=4)
     with pytest.raises(ValueError, match="pairs of numbers"):
         model.fit(X, Y)
+
+
+def test_patches_take_positions_too():
+    table = X.reshape(-1, 64)
+    answers = [
+        with_parts(positions=p).set_params(tokenizer="patches").fit(table, Y).predict_proba(table)
+        for p in POSITIONS
+    ]
+    assert len({a.tobytes() for a in answers}) == len(POSITIONS)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        *("pac_bayes", "description_length", "frozen_features", "recursive_pac_bayes"),
+        *("compression", "cross_fit", "progressive"),
+    ],
+)
+def test_every_protocol_takes_every_part(protocol):
+    for parts in (
+        {"positions": "rotary", "causal": True, "norm_first": False, "init": "lsuv"},
+        {"attention": "l2", "norm": "projection", "activation": "maxmin", "head": "mlp"},
+    ):
+        model = with_parts(**parts).set_params(protocol=protocol).fit(X[:200], Y[:200])
+        assert np.isfinite(model.generalization_bound_)
+        alone = model.predict_proba(X[7:8])
+        assert np.array_equal(alone[0], model.predict_proba(X[:200])[7])
 
 
 def test_lsuv_looks_at_rows_that_are_trained_on_only():
