@@ -88,6 +88,12 @@ MODELS = {
         ),
         SEQUENCES,
     ),
+    "other head": (
+        TransformerClassifier(
+            depth=1, width=16, max_epochs=1, protocol="frozen_features", random_state=0
+        ),
+        SEQUENCES,
+    ),
     "stopped": (
         TransformerClassifier(width=16, max_epochs=5, early_stopping=True, random_state=0),
         (X, Y),

@@ -32,7 +32,7 @@ LEARNING = {
     "rotary": {"positions": "rotary"},
     "decoder": {"positions": "alibi", "causal": True},
     "local": {"positions": "sinusoidal", "span": 2},
-    "lipschitz": {"attention": "l2", "activation": "maxmin"},
+    "lipschitz": {"attention": "l2", "activation": "maxmin", "init": "lsuv"},
     "norm after": {"norm_first": False, "head": "mlp", "init": "he"},
     "projection": {"norm": "projection", "init": "lsuv"},
     "no norm": {"norm": "none", "activation": "relu", "init": "spectral"},
