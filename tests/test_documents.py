@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import skbound
+import skbound.architectures
 import skbound.bounds
 import skbound.collect
 import skbound.datasets
@@ -32,6 +33,7 @@ def test_readme_blocks_run(monkeypatch, tmp_path):
 
 MODULES = [
     skbound,
+    skbound.architectures,
     skbound.bounds,
     skbound.collect,
     skbound.datasets,

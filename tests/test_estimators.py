@@ -5,6 +5,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
+from skbound.architectures import TransformerArchitecture
 from skbound.protocols import PACBayes, RecursivePACBayes
 from skbound.tokenizers import TableTokenizer
 
@@ -27,6 +28,14 @@ ESTIMATORS = [
     TransformerClassifier(),
     TransformerClassifier(depth=4, width=64, max_epochs=15),
     TransformerClassifier(dtype="float64"),
+    TransformerClassifier(
+        architecture=TransformerArchitecture(
+            attention="l2", norm="projection", norm_first=False, activation="maxmin", head="mlp"
+        ),
+        depth=1,
+        width=16,
+        max_epochs=30,
+    ),
     TransformerClassifier(n_threads=2, depth=1, width=16, max_epochs=15),
     BoundedClassifier(LogisticRegression()),
     TransformerClassifier(protocol="progressive", max_epochs=15, depth=1, width=16),

@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from skorch.callbacks import Callback
 
 from skbound import BoundSearch, FitOnce, TransformerClassifier, bound_scorer
+from skbound.architectures import TransformerArchitecture
+from skbound.tokenizers import SequenceTokenizer, TokenTokenizer
 
 X, Y = make_classification(300, 12, n_informative=6, n_classes=3, random_state=0)
 SEQUENCES = load_digits().data[:300].reshape(-1, 8, 8), load_digits().target[:300]
@@ -46,6 +48,51 @@ MODELS = {
     "double": (
         TransformerClassifier(width=6, n_heads=2, dtype="float64", max_epochs=2, random_state=0),
         (X[:, :7], Y),
+    ),
+    "decoder of ids": (
+        TransformerClassifier(
+            width=10,
+            n_heads=2,
+            max_epochs=1,
+            tokenizer=TokenTokenizer(padding_id=0),
+            architecture=TransformerArchitecture(positions="alibi", causal=True, span=9),
+            random_state=0,
+        ),
+        (SEQUENCES[0].reshape(-1, 64)[:, 20:43], SEQUENCES[1]),
+    ),
+    "turned": (
+        TransformerClassifier(
+            width=18,
+            n_heads=3,
+            pooling="mean",
+            max_epochs=1,
+            tokenizer=SequenceTokenizer(padding_value=0.0),
+            architecture=TransformerArchitecture(positions="rotary", init="lsuv", head="mlp"),
+            random_state=0,
+        ),
+        (SEQUENCES[0].transpose(0, 2, 1)[:, :, :7], SEQUENCES[1]),
+    ),
+    "distances": (
+        TransformerClassifier(
+            width=9,
+            n_heads=3,
+            max_epochs=1,
+            architecture=TransformerArchitecture(
+                positions="sinusoidal",
+                attention="l2",
+                norm="projection",
+                norm_first=False,
+                activation="maxmin",
+            ),
+            random_state=0,
+        ),
+        SEQUENCES,
+    ),
+    "other head": (
+        TransformerClassifier(
+            depth=1, width=16, max_epochs=1, protocol="frozen_features", random_state=0
+        ),
+        SEQUENCES,
     ),
     "stopped": (
         TransformerClassifier(width=16, max_epochs=5, early_stopping=True, random_state=0),

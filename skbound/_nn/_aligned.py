@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-__all__ = ["AlignedLinear", "aligned_attention"]
+__all__ = ["AlignedLinear", "aligned_attention", "aligned_matmul"]
 
 _GROUP = 8
 
@@ -31,7 +31,22 @@ class AlignedLinear(nn.Linear):
         return F.linear(F.pad(x, (0, missing)), F.pad(self.weight, (0, missing)), self.bias)
 
 
-def aligned_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def aligned_matmul(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """Return ``x @ y`` with the inner dimension padded to whole groups."""
+    missing = _missing(x.shape[-1])
+    if not missing:
+        return x @ y
+    return F.pad(x, (0, missing)) @ F.pad(y, (0, 0, 0, missing))
+
+
+def aligned_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    bias: torch.Tensor | None = None,
+    *,
+    scale: float | None = None,
+) -> torch.Tensor:
     """Scaled dot-product attention with the head dimension padded to whole groups.
 
     Parameters
@@ -40,6 +55,10 @@ def aligned_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torc
         Queries.
     k, v : torch.Tensor of shape (n, n_heads, n_tokens, head_width)
         Keys and values.
+    bias : torch.Tensor that broadcasts to (n, n_heads, n_queries, n_tokens), or None, default=None
+        Added to the logits; or bool, then only where it is True is looked at.
+    scale : float or None, default=None
+        Factor of ``q @ k.T``; None stands for ``1 / sqrt(head_width)``.
 
     Returns
     -------
@@ -49,6 +68,8 @@ def aligned_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torc
     head_width = q.shape[-1]
     missing = _missing(head_width)
     if not missing:
-        return F.scaled_dot_product_attention(q, k, v)
+        return F.scaled_dot_product_attention(q, k, v, bias, scale=scale)
+    if scale is None:
+        scale = head_width**-0.5
     q, k, v = (F.pad(x, (0, missing)) for x in (q, k, v))
-    return F.scaled_dot_product_attention(q, k, v, scale=head_width**-0.5)[..., :head_width]
+    return F.scaled_dot_product_attention(q, k, v, bias, scale=scale)[..., :head_width]

@@ -55,4 +55,5 @@ class ClippedLinear(nn.Module):
 
 def _whole_groups(x: torch.Tensor) -> torch.Tensor:
     """Pad the last dimension by zeros, so that a row's sums do not depend on its place."""
-    return F.pad(x, (0, -x.shape[-1] % _GROUP))
+    # Stored column by column, a matrix would be read in steps that are no whole groups.
+    return F.pad(x, (0, -x.shape[-1] % _GROUP)).contiguous()

@@ -18,7 +18,7 @@ __all__ = ["Calls"]
 
 # What the nets and the certificate of later calls have from the first.
 _FIXED = (
-    *("depth", "width", "n_heads", "dropout", "pooling", "tokenizer", "dtype"),
+    *("depth", "width", "n_heads", "dropout", "pooling", "architecture", "tokenizer", "dtype"),
     *("bound", "delta"),
 )
 # As many rows as may be equal in the first part of a fit.

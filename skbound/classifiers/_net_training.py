@@ -10,10 +10,13 @@ from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
 from torch.utils.data import TensorDataset
 
+from skbound._nn._initialise import scale_to_unit_variance
 from skbound._nn._transformer import build_transformer
 from skbound._training._net import TrainingPlan, train
 from skbound._training._threads import torch_threads
+from skbound.architectures import resolve_architecture
 from skbound.classifiers._fitted_transformer import FittedTransformer
+from skbound.classifiers._pretrained import STARTED_EARLIER, copy_weights, fitted_start
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel
 
@@ -44,6 +47,9 @@ class NetTraining(LabelledRows):
     def __init__(self, params, tokenizer, X, y, weights, seed, classes=None):
         super().__init__(X, y, weights, classes)
         self.params, self.tokenizer, self.seed = params, tokenizer, seed
+        self.earlier = fitted_start(params.init_from)
+        if self.earlier is not None:
+            self.assumptions = (*self.assumptions, STARTED_EARLIER)
 
     def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
         """Train a net on `rows`.
@@ -73,7 +79,9 @@ class NetTraining(LabelledRows):
             rows, validation_rows = self._set_aside(rows)
         weights = self._weights(rows)
         seed = self.seed if seed is None else seed
-        if start is None:
+        if start is None and self.earlier is not None:
+            tokenizer = self.earlier.tokenizer_
+        elif start is None:
             tokenizer = clone(self.tokenizer)
             tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
         else:
@@ -82,8 +90,9 @@ class NetTraining(LabelledRows):
         net, history, initial = None, [], None
         if n_classes > 1:
             with self._threads(device):
+                data = self._tensors(tokenizer, rows, weights, device)
                 if start is None:
-                    module = self._module(tokenizer, seed)
+                    module = self._first_net(tokenizer, data.tensors[0], seed)
                     initial = copy.deepcopy(module)
                 else:
                     module = copy.deepcopy(start.model.net.module_)
@@ -92,7 +101,6 @@ class NetTraining(LabelledRows):
                 if len(validation_rows):
                     of_validation = self._weights(validation_rows)
                     validation = self._tensors(tokenizer, validation_rows, of_validation, device)
-                data = self._tensors(tokenizer, rows, weights, device)
                 plan = self._plan(len(rows), device, effort=effort, pull=pull)
                 net, history = train(module, data, validation, plan, seed=seed, n_classes=n_classes)
         model = FittedTransformer(net, tokenizer, history, device, n_classes, initial, rows)
@@ -113,10 +121,11 @@ class NetTraining(LabelledRows):
         """
         return self._weights(rows)
 
-    def _module(self, tokenizer, seed):
-        """Return an untrained module."""
+    def _first_net(self, tokenizer, prepared, seed):
+        """Build the net before training; the rows are those that it is trained on."""
         p = self.params
-        return build_transformer(
+        parts = resolve_architecture(p.architecture)
+        module = build_transformer(
             tokenizer.embedding,
             seed=seed,
             dtype=getattr(torch, p.dtype),
@@ -126,7 +135,13 @@ class NetTraining(LabelledRows):
             n_heads=p.n_heads,
             dropout=p.dropout,
             pooling=p.pooling,
+            parts=parts,
         )
+        if self.earlier is not None:
+            copy_weights(module, self.earlier, self.classes)
+        elif parts.init == "lsuv":
+            scale_to_unit_variance(module, prepared)
+        return module
 
     def _set_aside(self, rows):
         """Split off the rows that decide when to stop."""

@@ -7,6 +7,7 @@ from inspect import signature
 import numpy as np
 from sklearn.utils.class_weight import compute_class_weight
 
+from skbound.architectures import resolve_architecture
 from skbound.regularizers import Regularizer
 
 __all__ = [
@@ -29,6 +30,7 @@ def check_parameters(classifier):
         Naming the parameter.
     """
     _check_heads(classifier.width, classifier.n_heads)
+    resolve_architecture(classifier.architecture)
     _check_callbacks(classifier.callbacks)
     _check_optimizer(classifier.optimizer)
     _check_regularizers(classifier.regularizers)

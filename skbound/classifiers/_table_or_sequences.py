@@ -27,6 +27,9 @@ class TableOrSequencesMixin:
             )
         accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
         if ndim == 3:
+            tokenizer = self.tokenizer if reset else self.tokenizer_
+            if getattr(tokenizer, "allows_nan", False):
+                accepted["ensure_all_finite"] = "allow-nan"
             X = check_array(X, allow_nd=True, estimator=self, input_name="X", **accepted)
             self._check_sequences(X, reset=reset)
             return X

@@ -11,11 +11,13 @@ from sklearn.utils.validation import check_consistent_length
 from skbound._inputs import check_labels, check_weights
 from skbound._random_state import draw_seed
 from skbound._sklearn_compat import Interval, StrOptions, fit_context
+from skbound.architectures import resolve_architecture
 from skbound.classifiers._certified import CertifiedMixin, as_before_on_error
 from skbound.classifiers._measured import MeasuredMixin
 from skbound.classifiers._net_predictions import NetPredictionsMixin
 from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._partial_fit import PartialFitMixin
+from skbound.classifiers._pretrained import check_init_from
 from skbound.classifiers._table_or_sequences import TableOrSequencesMixin
 from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
@@ -50,6 +52,9 @@ class TransformerClassifier(
         Rate in the hidden layer and both branches of each block, in [0, 1).
     pooling : {"cls", "mean"}, default="cls"
         What the head reads: an extra learned token, or the mean of all tokens.
+    architecture : "standard" or TransformerArchitecture, default="standard"
+        Positions, attention, norms, activation, head and initial weights, as an object of
+        :mod:`skbound.architectures` with parameters of its own.
     max_epochs : int, default=40
         Passes over the training rows. The learning rate rises over the first tenth of the steps
         and then falls along a cosine, so this is also the length of the schedule.
@@ -74,10 +79,17 @@ class TransformerClassifier(
         Patience of early stopping, in epochs.
     class_weight : dict, "balanced" or None, default=None
         Acts on training only. "balanced" counts the rows trained on, as scikit-learn does.
-    tokenizer : {"auto", "table", "sequence", "patches"} or tokenizer object, default="auto"
-        "auto" takes a table for 2-D data (one token per feature) and a sequence for 3-D data
-        (n_samples, n_tokens, n_features). "patches" takes both for images and makes a token of
-        each 4 x 4 pixels; `PatchTokenizer` knows other sizes.
+    tokenizer : str or tokenizer object, default="auto"
+        "auto" takes a "table" for 2-D data (one token per feature) and a "sequence" for 3-D data
+        (n_samples, n_tokens, n_features). "tokens" takes 2-D data for token ids. "patches" takes
+        both for images and makes a token of each 4 x 4 pixels. Objects of
+        :mod:`skbound.tokenizers` know padding and other patches.
+    init_from : TransformerClassifier, FrozenEstimator or None, default=None
+        Fitted on other rows: training starts from its weights and keeps its scaling of the rows.
+        Depth, width, heads, pooling, architecture and shape of a row must be the same; for other
+        classes the last linear map starts afresh. The certificate then assumes that no certified
+        row took part in the earlier fit. Searches clone it, which undoes its fit unless it is
+        wrapped in ``sklearn.frozen.FrozenEstimator``.
     protocol : str, None or protocol object, default="holdout"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. None trains on all of them and certifies nothing.
@@ -206,6 +218,7 @@ class TransformerClassifier(
         n_heads=4,
         dropout=0.0,
         pooling="cls",
+        architecture="standard",
         max_epochs=40,
         batch_size="auto",
         lr=2e-3,
@@ -218,6 +231,7 @@ class TransformerClassifier(
         n_iter_no_change=10,
         class_weight=None,
         tokenizer="auto",
+        init_from=None,
         protocol="holdout",
         bound="auto",
         delta=0.05,
@@ -234,6 +248,7 @@ class TransformerClassifier(
         self.n_heads = n_heads
         self.dropout = dropout
         self.pooling = pooling
+        self.architecture = architecture
         self.max_epochs = max_epochs
         self.batch_size = batch_size
         self.lr = lr
@@ -246,6 +261,7 @@ class TransformerClassifier(
         self.n_iter_no_change = n_iter_no_change
         self.class_weight = class_weight
         self.tokenizer = tokenizer
+        self.init_from = init_from
         self.protocol = protocol
         self.bound = bound
         self.delta = delta
@@ -256,6 +272,25 @@ class TransformerClassifier(
         self.n_threads = n_threads
         self.random_state = random_state
         self.verbose = verbose
+
+    def set_params(self, **params):
+        """Set parameters, also of a protocol or an architecture that was given by its name.
+
+        Parameters
+        ----------
+        **params : dict
+            As in scikit-learn; ``architecture__positions="rotary"`` works with "standard" too.
+
+        Returns
+        -------
+        TransformerClassifier
+            Itself.
+        """
+        architecture = params.get("architecture", self.architecture)
+        nested = any(name.startswith("architecture__") for name in params)
+        if nested and isinstance(architecture, str):
+            params["architecture"] = resolve_architecture(architecture)
+        return super().set_params(**params)
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
@@ -290,6 +325,7 @@ class TransformerClassifier(
             check_consistent_length(X, y)
             weights = check_weights(sample_weight, X, type(self).__name__)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
+            check_init_from(self, X)
             # All labels: a class named in a dict may be missing from the trained rows.
             check_class_weight(self.class_weight, np.unique(y))
             seed = draw_seed(self.random_state)

@@ -50,7 +50,7 @@ class DescriptionLength(FirstPartMixin, BaseEstimator):
         and tries 3 and 7 around an initial one.
     center : {"trained", "initial"}, default="trained"
         "trained" trains the centre on the prior part. "initial" takes the net's initial weights,
-        which depend on the seed alone; the prior part serves the scaling of the rows only.
+        which depend on no other rows; the prior part serves the scaling of the rows too.
     prior_fraction : float or "auto", default="auto"
         Share of the rows in the prior part. "auto" takes 0.7 for a trained centre, 0.1 for an
         initial one, and certifies nothing below 100 rows.
@@ -251,7 +251,7 @@ _PRIOR = {
     ),
     "initial": (
         "The prior part is a uniform random part, chosen by seed and number of rows alone. The "
-        "scaling was fitted on it alone; the centre depends on the seed only."
+        "scaling was fitted on it alone; the centre is the net before training."
     ),
 }
 _CODE = (
