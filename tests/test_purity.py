@@ -82,10 +82,11 @@ LAYERS = {
     "protocols": {"bounds", "evidence", "_random_state"},
     "_inputs": {"_sklearn_compat"},
     "_nn": set(),
-    "_training": {"_nn"},
+    "_training": {"_nn", "regularizers"},
     "collect": {"evidence", "exceptions", "_nn"},
     "tokenizers": {"_inputs", "_sklearn_compat", "_nn"},
-    "regularizers": set(),
+    "regularizers": {"_nn"},
+    "monitors": {"_nn", "bounds"},
     "classifiers": {
         *("bounds", "collect", "estimates", "evidence", "exceptions", "measures", "protocols"),
         *("regularizers", "tokenizers", "_inputs", "_nn", "_random_state", "_sklearn_compat"),
@@ -97,7 +98,9 @@ LAYERS = {
     },
     "inspection": set(),
 }
-WITHOUT_TORCH = LAYERS.keys() - {"_nn", "_training", "classifiers", "collect", "regularizers"}
+WITHOUT_TORCH = (
+    LAYERS.keys() - {"_nn", "_training", "classifiers", "collect", "regularizers"} - {"monitors"}
+)
 
 
 def part_of(path):
