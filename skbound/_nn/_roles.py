@@ -124,7 +124,6 @@ def effective_weights(module: nn.Module) -> list[torch.Tensor]:
     return weights
 
 
-@torch.no_grad()
 def bake(weight: Weight, value: torch.Tensor | None = None) -> None:
     """Put a plain parameter in the place of a parametrised weight.
 
@@ -138,8 +137,11 @@ def bake(weight: Weight, value: torch.Tensor | None = None) -> None:
     if value is None:
         value = weight.value.detach().clone()
     order = [name for name in ("weight", "bias") if getattr(weight.layer, name, None) is not None]
-    parametrize.remove_parametrizations(weight.layer, weight.attribute, leave_parametrized=True)
-    weight.value.copy_(value)
+    with torch.enable_grad():
+        # Without gradients, several parameters in one would become a buffer.
+        parametrize.remove_parametrizations(weight.layer, weight.attribute)
+    with torch.no_grad():
+        weight.value.copy_(value)
     # The order of a net's parameters is part of what a vector of them means.
     for name in order:
         if name in weight.layer._parameters:

@@ -28,6 +28,8 @@ class Attention(nn.Module):
     def __init__(self, *, width: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
+        # False while a training differentiates twice.
+        self.fused = True
         self.query = AlignedLinear(width, width)
         self.key = AlignedLinear(width, width)
         self.value = AlignedLinear(width, width)
@@ -39,7 +41,8 @@ class Attention(nn.Module):
             x.unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
             for x in (self.query(queries), self.key(tokens), self.value(tokens))
         )
-        return self.output(aligned_attention(q, k, v).transpose(1, 2).flatten(-2))
+        mixed = aligned_attention(q, k, v, fused=self.fused)
+        return self.output(mixed.transpose(1, 2).flatten(-2))
 
 
 class Block(nn.Module):

@@ -92,7 +92,7 @@ def train(
     if regularization and n_steps:
         X, labels, weights = data.tensors
         another = partial(_logits_of_another, module, data, plan, regularization)
-        labels = regularization.labels(labels, TrainingRows(inputs, classes, another))
+        labels = regularization.labels(labels, TrainingRows(inputs, classes, another, X.dtype))
         data = TensorDataset(X, labels, weights)
     with regularization.prepared(module):
         dropouts = [m for m in module.modules() if isinstance(m, SeededDropout)]

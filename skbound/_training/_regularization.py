@@ -33,11 +33,14 @@ class TrainingRows:
     train_another : callable
         Takes a seed, trains another net of the same shape on the same rows, and returns its logits
         there, of shape (n, n_classes).
+    dtype : torch.dtype
+        Of shares of classes.
     """
 
-    inputs: Callable[[], NDArray]
-    classes: NDArray
+    inputs: Callable[[], NDArray] | None
+    classes: NDArray | None
     train_another: Callable[[int], torch.Tensor]
+    dtype: torch.dtype
 
 
 class Regularization:
@@ -104,6 +107,7 @@ class Regularization:
         None
             In between.
         """
+        self._refuse_rivals(module)
         done = []
         try:
             for regularizer, generator in self._pairs():
@@ -211,6 +215,19 @@ class Regularization:
                     f"{regularizer!r} does what weight_decay={weight_decay:g} does, so that it "
                     f"would count twice. Use weight_decay=0, or leave {name} out."
                 )
+
+    def _refuse_rivals(self, module: nn.Module) -> None:
+        """Refuse two constraints on the same weight."""
+        owners: dict[str, Regularizer] = {}
+        for regularizer in self.regularizers:
+            for name in regularizer.constrained(module):
+                other = owners.setdefault(name, regularizer)
+                if other is not regularizer:
+                    raise ValueError(
+                        f"{type(other).__name__} and {type(regularizer).__name__} both rule "
+                        f"{name}, so that one would undo the other. Give them different roles by "
+                        f"`where`, or use one of them."
+                    )
 
     def _pairs(self) -> Iterator[tuple[Regularizer, torch.Generator]]:
         return zip(self.regularizers, self.generators, strict=True)

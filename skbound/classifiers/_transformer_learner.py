@@ -133,6 +133,8 @@ class TransformerLearner(LabelledRows):
     def __init__(self, params, tokenizer, X, y, weights, seed, classes=None):
         super().__init__(X, y, weights, classes)
         self.params, self.tokenizer, self.seed = params, tokenizer, seed
+        for regularizer in params.regularizers:
+            self.assumptions = (*self.assumptions, *regularizer.assumptions)
 
     def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
         """Train a net on `rows`.
@@ -199,6 +201,8 @@ class TransformerLearner(LabelledRows):
                     self._plan(len(rows), device, effort=effort, pull=pull),
                     seed=seed,
                     n_classes=n_classes,
+                    inputs=lambda: self.X[self.positions[rows]],
+                    classes=self.classes,
                 )
         model = FittedTransformer(net, tokenizer, history, device, n_classes)
         return FittedModel(model=model, n_fit=len(rows), n_validation=len(validation_rows))
@@ -400,7 +404,10 @@ class TransformerLearner(LabelledRows):
             data = self._tensors(center.model.tokenizer, rows, self._weights(rows), device)
             plan = self._plan(len(rows), device, effort=effort, pull=0.0)
             n_classes = len(self.classes)
-            _, history = train(module, data, None, plan, seed=self.seed, n_classes=n_classes)
+            _, history = train(
+                module, data, None, plan, seed=self.seed, n_classes=n_classes,
+                inputs=lambda: self.X[self.positions[rows]], classes=self.classes,
+            )  # fmt: skip
         coordinates = module.coordinates.detach().to("cpu", torch.float64).numpy()
         moved = self.with_parameters(center, self.parameters(center) + subspace.moves(coordinates))
         model = replace(moved.model, history=history)

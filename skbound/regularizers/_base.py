@@ -138,6 +138,21 @@ class Regularizer(BaseEstimator):
         """
         return labels
 
+    def constrained(self, module: nn.Module) -> list[str]:
+        """Return the names of the weights that it alone may rule, such as those it projects.
+
+        Parameters
+        ----------
+        module : nn.Module
+            The net, before it is prepared.
+
+        Returns
+        -------
+        list of str
+            A name that two regularisers return is refused: one would undo the other.
+        """
+        return []
+
     def prepare(self, module: nn.Module, generator: torch.Generator) -> None:
         """Change the net before it is trained, in place.
 
