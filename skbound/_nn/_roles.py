@@ -90,7 +90,7 @@ def weights_of(module: nn.Module, where: str | tuple[str, ...], owner: str) -> l
         ]
         if not weights:
             raise ValueError(
-                f"{owner} acts on weights of role {role!r}, of which a {type(module).__name__} has "
+                f"{owner} needs weights of role {role!r}, of which a {type(module).__name__} has "
                 f"none. A protocol that trains coordinates in place of weights, such as "
                 f"'description_length', cannot use it; leave it out there."
             )

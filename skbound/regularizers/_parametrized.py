@@ -9,6 +9,7 @@ from torch.nn.utils import parametrize
 from skbound._nn._roles import bake, weights_of
 from skbound.regularizers._base import Regularizer
 from skbound.regularizers._schedules import check_strength
+from skbound.regularizers._singular import first_singular_vectors
 
 __all__ = ["SpectralNorm", "WeightNorm"]
 
@@ -19,7 +20,8 @@ class _Normalized(nn.Module):
     """Compute ``radius * W / sigma`` from W, where sigma = u' W v.
 
     torch's own parametrisation draws u and v from the global generator and moves them on in each
-    forward pass, so that threads that share a batch would compute with different weights.
+    forward pass, so that threads that share a batch would compute with different weights. Here
+    they are the first singular vectors, found anew once before each gradient.
     """
 
     u: torch.Tensor
@@ -28,9 +30,9 @@ class _Normalized(nn.Module):
 
     def __init__(self, weight: torch.Tensor, radius: float) -> None:
         super().__init__()
-        left, _, right = torch.linalg.svd(weight.detach().double(), full_matrices=False)
-        self.register_buffer("u", left[:, 0].to(weight))
-        self.register_buffer("v", right[0].to(weight))
+        u, v = first_singular_vectors(weight)
+        self.register_buffer("u", u)
+        self.register_buffer("v", v)
         self.register_buffer("radius", torch.tensor(radius).to(weight))
 
     def forward(self, weight: torch.Tensor) -> torch.Tensor:
@@ -39,11 +41,12 @@ class _Normalized(nn.Module):
         return weight * (self.radius / torch.dot(u, weight @ v).clamp(min=_TINY))
 
     @torch.no_grad()
-    def iterate(self, weight: torch.Tensor, n_iterations: int) -> None:
-        """Move u and v towards the first singular vectors."""
-        for _ in range(n_iterations):
-            self.u.copy_(nn.functional.normalize(weight @ self.v, dim=0))
-            self.v.copy_(nn.functional.normalize(weight.T @ self.u, dim=0))
+    def update(self, weight: torch.Tensor, radius: float) -> None:
+        """Bring u and v up to date with W."""
+        u, v = first_singular_vectors(weight)
+        self.u.copy_(u)
+        self.v.copy_(v)
+        self.radius.fill_(radius)
 
 
 class _LengthAndDirection(nn.Module):
@@ -65,7 +68,7 @@ class SpectralNorm(Regularizer):
     """Train with matrices that are divided by their largest singular value.
 
     The layers compute with ``radius * W / sigma(W)``. After the training that matrix, with sigma
-    from an exact singular value decomposition, takes the place of W: the net is then a plain one
+    from a singular value decomposition in double precision, takes the place of W: the net is then a plain one
     again, for ``predict``, for copies and for protocols that draw weights.
 
     Parameters
@@ -75,12 +78,12 @@ class SpectralNorm(Regularizer):
         `SpectralBall`.
     where : str or tuple of str, default="matrices"
         "query_key", "value", "feed_forward", "head", "embedding", or "matrices" for the first four.
-    n_iterations : int, default=2
-        Power iterations before each gradient, which go on from those before. They estimate sigma
-        from below; the norm after the training is exact.
 
     Notes
     -----
+    sigma is exact at each step; the gradient takes it into account. The cost grows with the cube of
+    ``width``.
+
     ``weight_decay`` acts on W, whose length has no meaning here. Callbacks that pickle the net in
     the middle of a training cannot do so; those that copy it or its ``state_dict`` can.
 
@@ -101,15 +104,13 @@ class SpectralNorm(Regularizer):
     True
     """
 
-    def __init__(self, radius=1.0, where="matrices", n_iterations=2):
+    def __init__(self, radius=1.0, where="matrices"):
         self.radius = radius
         self.where = where
-        self.n_iterations = n_iterations
 
     def check(self, shape):
-        """Refuse parameters out of range; see :meth:`Regularizer.check`."""
+        """Refuse a radius that is not positive; see :meth:`Regularizer.check`."""
         check_strength("radius", self.radius, 0.0, open_low=True)
-        check_strength("n_iterations", self.n_iterations, 1, integer=True)
 
     def constrained(self, module):
         """Name the weights; see :meth:`Regularizer.constrained`."""
@@ -129,11 +130,10 @@ class SpectralNorm(Regularizer):
             parametrize.register_parametrization(weight.layer, weight.attribute, normalized)
 
     def before_gradient(self, module):
-        """Iterate; see :meth:`Regularizer.before_gradient`."""
+        """Find the singular vectors; see :meth:`Regularizer.before_gradient`."""
         for weight in self._weights:
             parts = weight.layer.parametrizations[weight.attribute]
-            parts[0].iterate(parts.original, self.n_iterations)
-            parts[0].radius.fill_(self.now("radius"))
+            parts[0].update(parts.original, self.now("radius"))
 
     @torch.no_grad()
     def finish(self, module):

@@ -7,18 +7,15 @@ import torch
 from skbound._nn._roles import weights_of
 from skbound.regularizers._base import Regularizer
 from skbound.regularizers._schedules import check_strength
+from skbound.regularizers._singular import first_singular_vectors
 
 __all__ = ["NormPenalty"]
 
 
 def _spectral(matrix):
     """Return the largest singular value; its gradient is u v' by the first singular vectors."""
-    with torch.no_grad():
-        exact = matrix.double()
-        wide = exact.shape[0] <= exact.shape[1]
-        _, vectors = torch.linalg.eigh(exact @ exact.T if wide else exact.T @ exact)
-        first = vectors[:, -1].to(matrix)
-    return (matrix.T @ first if wide else matrix @ first).norm()
+    u, v = first_singular_vectors(matrix)
+    return torch.dot(u, matrix @ v)
 
 
 _NORMS = {
