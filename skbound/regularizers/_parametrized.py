@@ -68,8 +68,8 @@ class SpectralNorm(Regularizer):
     """Train with matrices that are divided by their largest singular value.
 
     The layers compute with ``radius * W / sigma(W)``. After the training that matrix, with sigma
-    from a singular value decomposition in double precision, takes the place of W: the net is then a plain one
-    again, for ``predict``, for copies and for protocols that draw weights.
+    computed in double precision, takes the place of W: the net is then a plain one again, for
+    ``predict``, for copies and for protocols that draw weights.
 
     Parameters
     ----------

@@ -234,7 +234,7 @@ def test_two_rules_for_one_weight_are_refused_and_for_different_roles_are_not():
 @pytest.mark.parametrize("where", ["matrices", ("value", "bias")])
 def test_weight_decay_given_twice_is_refused(where):
     twice = NormPenalty(norm="frobenius", where=where)
-    with pytest.raises(ValueError, match="what weight_decay=0.01 does"):
+    with pytest.raises(ValueError, match=r"what weight_decay=0\.01 does"):
         clone(SMALL).set_params(regularizers=[twice]).fit(X, Y)
     for other in (
         {"weight_decay": 0.0},
