@@ -18,7 +18,7 @@ class LipschitzPenalty(Regularizer):
     ----------
     strength : float or Schedule, default=0.01
         Of the penalty.
-    beyond : float or Schedule, default=1.0
+    beyond : float or Schedule, default=0.0
         Slopes up to this cost nothing.
 
     Notes
@@ -30,7 +30,7 @@ class LipschitzPenalty(Regularizer):
 
     row_by_row = False
 
-    def __init__(self, strength=0.01, beyond=1.0):
+    def __init__(self, strength=0.01, beyond=0.0):
         self.strength = strength
         self.beyond = beyond
 

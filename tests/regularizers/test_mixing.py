@@ -46,7 +46,7 @@ def test_labels_say_what_is_in_the_row(kind, shape):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_cut_parts_are_whole_and_of_one_other_row(shape):
     before, X, _, _ = blend(CutMix(), shape)
-    taken = X != before
+    taken = before != X
     for row, mask in zip(X, taken, strict=True):
         assert len(row.unique()) <= 2
         if len(shape) == 3:
