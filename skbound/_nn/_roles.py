@@ -9,7 +9,15 @@ import torch
 from torch import nn
 from torch.nn.utils import parametrize
 
-__all__ = ["MATRICES", "ROLES", "Weight", "bake", "effective_weights", "weights_of"]
+__all__ = [
+    "MATRICES",
+    "ROLES",
+    "Weight",
+    "bake",
+    "effective_vector",
+    "effective_weights",
+    "weights_of",
+]
 
 _LAYERS = {
     "query_key": r"blocks\.\d+\.attention\.(query|key)",
@@ -122,6 +130,23 @@ def effective_weights(module: nn.Module) -> list[torch.Tensor]:
         if parametrize.is_parametrized(layer):
             weights += [getattr(layer, attribute) for attribute in layer.parametrizations]
     return weights
+
+
+@torch.no_grad()
+def effective_vector(module: nn.Module) -> torch.Tensor:
+    """Return all weights that the layers compute with, one after the other.
+
+    Parameters
+    ----------
+    module : nn.Module
+        With or without parametrisations.
+
+    Returns
+    -------
+    torch.Tensor of shape (n_weights,)
+        A copy, in the order of `effective_weights`.
+    """
+    return torch.cat([weight.flatten() for weight in effective_weights(module)])
 
 
 def bake(weight: Weight, value: torch.Tensor | None = None) -> None:

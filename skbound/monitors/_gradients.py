@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.nn.utils import get_total_norm
 
 from skbound.monitors._monitor import Monitor
 
@@ -51,12 +52,13 @@ class GradientMonitor(Monitor):
                 f"n_rows must be an integer of at least 0, or 'all', got {self.n_rows!r}."
             )
         self.norms_ = []
+        self.parameters_ = [p for p in net.module_.parameters() if p.requires_grad]
 
     @torch.no_grad()
     def on_grad_computed(self, net, named_parameters, **kwargs):
         """Keep the length of a step's gradient."""
-        norms = [p.grad.norm() for _, p in named_parameters if p.grad is not None]
-        self.norms_.append(torch.stack(norms).norm())
+        gradients = [p.grad for p in self.parameters_ if p.grad is not None]
+        self.norms_.append(get_total_norm(gradients))
 
     def on_epoch_end(self, net, dataset_train=None, **kwargs):
         """Record mean and maximum, and begin anew."""
@@ -72,13 +74,12 @@ class GradientMonitor(Monitor):
         X, labels, _ = tensors
         order = np.random.default_rng([self.random_state, 0]).permutation(len(X))
         rows = order if self.n_rows == "all" else order[: self.n_rows]
-        parameters = [p for p in module.parameters() if p.requires_grad]
         training = module.training
         module.eval()
         total = 0.0
         for row in np.sort(rows):
             loss = F.cross_entropy(module(X[row : row + 1]), labels[row : row + 1])
-            gradients = torch.autograd.grad(loss, parameters, allow_unused=True)
+            gradients = torch.autograd.grad(loss, self.parameters_, allow_unused=True)
             total += sum(float(g.double().square().sum()) for g in gradients if g is not None)
         module.train(training)
         return total / len(rows)

@@ -45,6 +45,8 @@ class Monitor(Callback):
             Its value.
         """
         net.history.record(name, float(value))
+        if len(net.history) > 1:
+            return
         for _, callback in net.callbacks_:
             # The table of verbose=1 has no room for them.
             if hasattr(callback, "keys_ignored_"):

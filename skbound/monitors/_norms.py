@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from skbound._nn._roles import effective_weights, weights_of
+from skbound._nn._roles import effective_vector, weights_of
 from skbound.monitors._monitor import Monitor
 
 __all__ = ["NormMonitor"]
@@ -41,7 +41,7 @@ class NormMonitor(Monitor):
     @torch.no_grad()
     def on_train_begin(self, net, **kwargs):
         """Remember where the weights start."""
-        self.start_ = [weight.detach().clone() for weight in effective_weights(net.module_)]
+        self.start_ = effective_vector(net.module_)
 
     @torch.no_grad()
     def on_epoch_end(self, net, **kwargs):
@@ -54,11 +54,11 @@ class NormMonitor(Monitor):
             self.record(net, f"frobenius_norm.{weight.name}", frobenius)
             logs.append(2.0 * math.log(spectral) if spectral > 0.0 else -math.inf)
             squares.append(frobenius**2)
-        now = effective_weights(net.module_)
-        moved = sum(float((p - q).square().sum()) for p, q in zip(now, self.start_, strict=True))
         self.record(net, "log_spectral_product", sum(logs))
         self.record(net, "l2_norm", math.sqrt(math.fsum(squares)))
-        self.record(net, "distance_from_start", math.sqrt(moved))
+        self.record(
+            net, "distance_from_start", (effective_vector(net.module_) - self.start_).norm()
+        )
 
 
 def _spectral_norm(matrix):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 import statistics
 from numbers import Integral, Real
 
 import torch
 from skorch.callbacks import EarlyStopping
 
-from skbound._nn._roles import effective_weights
+from skbound._nn._roles import effective_vector
 from skbound.monitors._monitor import Monitor
 
 __all__ = ["StabilityMonitor"]
@@ -89,12 +88,9 @@ class StabilityMonitor(Monitor):
 
     @torch.no_grad()
     def _keep(self, net):
-        self.state_ = copy.deepcopy(net.module_.state_dict())
-        self.weights_ = [weight.detach().clone() for weight in effective_weights(net.module_)]
+        self.state_ = {name: value.clone() for name, value in net.module_.state_dict().items()}
+        self.weights_ = effective_vector(net.module_)
 
     @torch.no_grad()
     def _change(self, net):
-        now = effective_weights(net.module_)
-        moved = sum((p - q).square().sum() for p, q in zip(now, self.weights_, strict=True))
-        length = sum(q.square().sum() for q in self.weights_)
-        return (moved / length) ** 0.5
+        return (effective_vector(net.module_) - self.weights_).norm() / self.weights_.norm()

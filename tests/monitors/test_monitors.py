@@ -65,7 +65,7 @@ def everything(net):
 
 EVERY = [
     NormMonitor(), GradientMonitor(), GradientMonitor(n_rows=3),
-    StabilityMonitor(factor=1e9), ParameterMonitor(), BoundMonitor(),
+    StabilityMonitor(factor=1e9), ParameterMonitor(), ParameterMonitor(exact=True), BoundMonitor(),
 ]  # fmt: skip
 
 
