@@ -12,6 +12,7 @@ import skbound.estimates
 import skbound.evidence
 import skbound.exceptions
 import skbound.inspection
+import skbound.monitors
 import skbound.protocols
 import skbound.regularizers
 import skbound.tokenizers
@@ -36,6 +37,7 @@ MODULES = [
     skbound.evidence,
     skbound.exceptions,
     skbound.inspection,
+    skbound.monitors,
     skbound.protocols,
     skbound.regularizers,
     skbound.tokenizers,

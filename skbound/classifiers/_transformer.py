@@ -133,6 +133,7 @@ class TransformerClassifier(PartialFitMixin, CertifiedMixin, ClassifierMixin, Ba
         Epochs trained.
     history_ : list of dict
         Losses and seconds per epoch.
+        Numbers that callbacks record are there too, such as those of :mod:`skbound.monitors`.
     net_ : skorch.NeuralNetClassifier or None
         The trained net; None if there is only one class. Where several nets answer, the last of
         them, with its `history_` and `tokenizer_`; ``predict`` uses all of them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from skorch.callbacks import Callback
 
 __all__ = ["Monitor"]
@@ -44,6 +45,7 @@ class Monitor(Callback):
         value : float or tensor of one number
             Its value.
         """
+        value = value.detach() if isinstance(value, torch.Tensor) else value
         net.history.record(name, float(value))
         if len(net.history) > 1:
             return

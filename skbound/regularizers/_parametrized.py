@@ -98,7 +98,7 @@ class SpectralNorm(Regularizer):
     >>> from skbound.regularizers import SpectralNorm
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = TransformerClassifier(
-    ...     depth=1, width=16, max_epochs=5, regularizers=(SpectralNorm(),), random_state=0
+    ...     depth=1, width=16, max_epochs=10, regularizers=(SpectralNorm(2.0),), random_state=0
     ... ).fit(X, y)
     >>> clf.generalization_bound_ < 0.2
     True
