@@ -15,6 +15,7 @@ import skbound.evidence
 import skbound.exceptions
 import skbound.inspection
 import skbound.measures
+import skbound.monitors
 import skbound.protocols
 import skbound.regularizers
 import skbound.tokenizers
@@ -42,6 +43,7 @@ MODULES = [
     skbound.exceptions,
     skbound.inspection,
     skbound.measures,
+    skbound.monitors,
     skbound.protocols,
     skbound.regularizers,
     skbound.tokenizers,

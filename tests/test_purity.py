@@ -83,10 +83,11 @@ LAYERS = {
     "_inputs": {"_sklearn_compat"},
     "architectures": {"_sklearn_compat"},
     "_nn": {"architectures"},
-    "_training": {"_nn"},
+    "_training": {"_nn", "regularizers"},
     "collect": {"evidence", "exceptions", "_nn"},
     "tokenizers": {"_inputs", "_sklearn_compat", "_nn"},
-    "regularizers": set(),
+    "regularizers": {"_nn"},
+    "monitors": {"_nn", "bounds"},
     "classifiers": {
         *("architectures", "bounds", "collect", "estimates", "evidence", "exceptions"),
         *("inspection", "measures", "protocols", "regularizers", "tokenizers"),
@@ -98,7 +99,9 @@ LAYERS = {
     },
     "inspection": {"bounds", "evidence", "exceptions", "measures", "_random_state"},
 }
-WITHOUT_TORCH = LAYERS.keys() - {"_nn", "_training", "classifiers", "collect", "regularizers"}
+WITHOUT_TORCH = (
+    LAYERS.keys() - {"_nn", "_training", "classifiers", "collect", "regularizers"} - {"monitors"}
+)
 
 
 def part_of(path):

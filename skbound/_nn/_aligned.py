@@ -46,6 +46,7 @@ def aligned_attention(
     bias: torch.Tensor | None = None,
     *,
     scale: float | None = None,
+    fused: bool = True,
 ) -> torch.Tensor:
     """Scaled dot-product attention with the head dimension padded to whole groups.
 
@@ -59,6 +60,8 @@ def aligned_attention(
         Added to the logits; or bool, then only where it is True is looked at.
     scale : float or None, default=None
         Factor of ``q @ k.T``; None stands for ``1 / sqrt(head_width)``.
+    fused : bool, default=True
+        Use torch's kernel, which is faster but cannot be differentiated twice.
 
     Returns
     -------
@@ -66,6 +69,8 @@ def aligned_attention(
         Mixed values.
     """
     head_width = q.shape[-1]
+    if not fused:
+        return _plain_attention(q, k, v, bias, head_width**-0.5 if scale is None else scale)
     missing = _missing(head_width)
     if not missing:
         return F.scaled_dot_product_attention(q, k, v, bias, scale=scale)
@@ -73,3 +78,19 @@ def aligned_attention(
         scale = head_width**-0.5
     q, k, v = (F.pad(x, (0, missing)) for x in (q, k, v))
     return F.scaled_dot_product_attention(q, k, v, bias, scale=scale)[..., :head_width]
+
+
+def _plain_attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    bias: torch.Tensor | None,
+    scale: float,
+) -> torch.Tensor:
+    """Return the same in single steps."""
+    logits = q @ k.mT * scale
+    if bias is not None and bias.dtype == torch.bool:
+        logits = logits.masked_fill(~bias, -torch.inf)
+    elif bias is not None:
+        logits = logits + bias
+    return torch.softmax(logits, dim=-1) @ v

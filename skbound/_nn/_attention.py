@@ -26,6 +26,8 @@ class Attention(nn.Module):
     def __init__(self, *, width: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
+        # False while a training differentiates twice.
+        self.fused = True
         self.query = AlignedLinear(width, width)
         self.key = AlignedLinear(width, width)
         self.value = AlignedLinear(width, width)
@@ -46,7 +48,8 @@ class Attention(nn.Module):
         if sight is not None:
             q, k = rotated(q, sight.rotation), rotated(k, sight.rotation)
             bias = sight.bias_of(q.shape[-2])
-        return self.output(aligned_attention(q, k, v, bias).transpose(1, 2).flatten(-2))
+        mixed = aligned_attention(q, k, v, bias, fused=self.fused)
+        return self.output(mixed.transpose(1, 2).flatten(-2))
 
 
 class DistanceAttention(nn.Module):
@@ -67,6 +70,8 @@ class DistanceAttention(nn.Module):
     def __init__(self, *, width: int, n_heads: int) -> None:
         super().__init__()
         self.n_heads = n_heads
+        # False while a training differentiates twice.
+        self.fused = True
         # A bias would cancel in the differences.
         self.query = AlignedLinear(width, width, bias=False)
         self.value = TiedValue(width, n_heads=n_heads)
@@ -87,7 +92,8 @@ class DistanceAttention(nn.Module):
         scale = q.shape[-1] ** -0.5
         q = torch.cat([2.0 * q, torch.ones_like(q[..., :1])], -1)
         k = torch.cat([k, -k.square().sum(-1, keepdim=True)], -1)
-        mixed = aligned_attention(q, k, F.pad(v, (0, 1)), bias, scale=scale)[..., :-1]
+        v = F.pad(v, (0, 1))
+        mixed = aligned_attention(q, k, v, bias, scale=scale, fused=self.fused)[..., :-1]
         return self.output(mixed.transpose(1, 2).flatten(-2))
 
 

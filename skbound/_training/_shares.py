@@ -77,7 +77,9 @@ class Helpers:
         return Helpers, (self.module, 0, self.seed)
 
     def _copy(self, number: int) -> nn.Module:
-        twin = copy.deepcopy(self.module, {id(p): p for p in self.module.parameters()})
+        # Buffers too: the main thread keeps them up to date for all.
+        shared = [*self.module.parameters(), *self.module.buffers()]
+        twin = copy.deepcopy(self.module, {id(tensor): tensor for tensor in shared})
         dropouts = [m for m in twin.modules() if isinstance(m, SeededDropout)]
         for place, dropout in enumerate(dropouts):
             seed = self.seed + 2_000_000 + number * len(dropouts) + place
@@ -92,7 +94,8 @@ class Helpers:
         Parameters
         ----------
         loss : callable
-            Takes logits, labels and weights of a share and returns what it adds to the loss.
+            Takes a net, and inputs, logits, labels and weights of a share, and returns what it adds
+            to the loss.
         shares : list of tuple of torch.Tensor
             Inputs, labels and weights, one tuple per helper at most.
 
@@ -105,7 +108,7 @@ class Helpers:
 
         def work(twin, X, labels, weights):
             logits = twin(X)
-            value = loss(logits, labels, weights)
+            value = loss(twin, X, logits, labels, weights)
             gradients = torch.autograd.grad(value, self.parameters, allow_unused=True)
             return value.detach(), logits.detach(), gradients
 

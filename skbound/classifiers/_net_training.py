@@ -50,6 +50,8 @@ class NetTraining(LabelledRows):
         self.earlier = fitted_start(params.init_from)
         if self.earlier is not None:
             self.assumptions = (*self.assumptions, STARTED_EARLIER)
+        for regularizer in params.regularizers:
+            self.assumptions = (*self.assumptions, *regularizer.assumptions)
 
     def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
         """Train a net on `rows`.
@@ -102,7 +104,10 @@ class NetTraining(LabelledRows):
                     of_validation = self._weights(validation_rows)
                     validation = self._tensors(tokenizer, validation_rows, of_validation, device)
                 plan = self._plan(len(rows), device, effort=effort, pull=pull)
-                net, history = train(module, data, validation, plan, seed=seed, n_classes=n_classes)
+                net, history = train(
+                    module, data, validation, plan, seed=seed, n_classes=n_classes,
+                    inputs=lambda: self.X[self.positions[rows]], classes=self.classes,
+                )  # fmt: skip
         model = FittedTransformer(net, tokenizer, history, device, n_classes, initial, rows)
         return FittedModel(model=model, n_fit=len(rows), n_validation=len(validation_rows))
 

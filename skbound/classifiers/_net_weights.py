@@ -150,7 +150,10 @@ class NetWeights(NetTraining):
             data = self._tensors(center.model.tokenizer, rows, self._weights(rows), device)
             plan = self._plan(len(rows), device, effort=effort, pull=0.0)
             n_classes = len(self.classes)
-            _, history = train(module, data, None, plan, seed=self.seed, n_classes=n_classes)
+            _, history = train(
+                module, data, None, plan, seed=self.seed, n_classes=n_classes,
+                inputs=lambda: self.X[self.positions[rows]], classes=self.classes,
+            )  # fmt: skip
         coordinates = module.coordinates.detach().to("cpu", torch.float64).numpy()
         moved = self.with_parameters(center, self.parameters(center) + subspace.moves(coordinates))
         model = replace(moved.model, history=history, rows=rows)

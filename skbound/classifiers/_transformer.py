@@ -152,6 +152,7 @@ class TransformerClassifier(
         Epochs trained, those of `history_`.
     history_ : list of dict
         Losses and seconds per epoch.
+        Numbers that callbacks record are there too, such as those of :mod:`skbound.monitors`.
     net_ : skorch.NeuralNetClassifier or None
         The trained net, whose ``module_`` makes logits of what ``tokenizer_.prepare`` returns; None
         if there is only one class. Where several nets answer, the last of them, with its `history_`

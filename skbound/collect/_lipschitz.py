@@ -178,8 +178,9 @@ def _(module: Transformer) -> float:
         total.append(math.log1p(attention * math.exp(log_steepest(block.norm_attention))))
         forward = feed_forward_norm(block) * math.exp(log_steepest(block.norm_feed_forward))
         total.append(math.log1p(forward))
-    head = spectral_norm(folded(module.head.weight, module.norm_head))
-    return math.fsum([*total, log_steepest(module.norm_head), log(head)])
+    last: Any = module.norm_head
+    head = spectral_norm(folded(module.head.weight, last))
+    return math.fsum([*total, log_steepest(last), log(head)])
 
 
 def check_standard(module: Any) -> None:

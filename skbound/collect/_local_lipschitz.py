@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from skbound._nn._transformer import Block, Transformer
+from skbound._nn._transformer import Transformer
 from skbound.collect._double import attention_by_formula, in_double
 from skbound.collect._lipschitz import (
     check_standard,
@@ -85,13 +85,14 @@ def _(module: Transformer, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]
         tokens, own = _block(block, tokens, first_only=first_only)
         total = total + own
     pooled = tokens.mean(1) if module.cls_token is None else tokens[:, 0]
-    head = log(spectral_norm(folded(module.head.weight, module.norm_head)))
-    slope = _steepest(module.norm_head, pooled)
-    return module.head(module.norm_head(pooled)), total + slope.log() + head
+    last: Any = module.norm_head
+    head = log(spectral_norm(folded(module.head.weight, last)))
+    slope = _steepest(last, pooled)
+    return module.head(last(pooled)), total + slope.log() + head
 
 
 def _block(
-    block: Block, tokens: torch.Tensor, *, first_only: bool
+    block: Any, tokens: torch.Tensor, *, first_only: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     queries = tokens[:, :1] if first_only else tokens
     normed = block.norm_attention(tokens)
@@ -101,7 +102,7 @@ def _block(
     return block(tokens, first_only=first_only), attention.log1p() + forward.log1p()
 
 
-def _attention(block: Block, tokens: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
+def _attention(block: Any, tokens: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
     """Bound each row's Jacobian of attention by normalised tokens, in the largest token norm."""
     z, q = (_normalised(block.norm_attention, t) for t in (tokens, queries))
     total = z.new_zeros(len(z))

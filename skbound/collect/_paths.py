@@ -9,9 +9,10 @@ import torch
 from torch import nn
 from torch.func import functional_call
 
+from skbound._nn._attention import Attention
 from skbound._nn._dropout import SeededDropout
 from skbound._nn._embeddings import FeatureEmbedding, SequenceEmbedding
-from skbound._nn._transformer import Attention, Block, Transformer
+from skbound._nn._transformer import Block, Transformer
 from skbound.collect._double import in_double
 from skbound.collect._probe import Probe
 from skbound.exceptions import MissingEvidenceError
