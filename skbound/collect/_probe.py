@@ -68,7 +68,7 @@ class Probe:
         first = next(self.module.parameters())
         for start in range(0, self.n_samples, n_rows):
             rows = np.ascontiguousarray(self.prepare(self.X[start : start + n_rows]))
-            labels = torch.as_tensor(self.codes[start : start + n_rows])
+            labels = torch.as_tensor(np.ascontiguousarray(self.codes[start : start + n_rows]))
             yield torch.as_tensor(rows).to(first.device, first.dtype), labels.to(first.device)
 
     def few(self, n_rows: int) -> Probe:

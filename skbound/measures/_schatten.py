@@ -46,9 +46,9 @@ def score_spectra(net: NetRecord) -> list[tuple[tuple[int, int], NDArray[np.floa
             for q, k in zip(
                 np.split(layer.weight, n_heads), np.split(other.weight, n_heads), strict=True
             ):
-                # The singular values of q.T @ k, from factors that are no larger than a head.
-                small = np.linalg.qr(q.T, mode="r") @ np.linalg.qr(k.T, mode="r").T
-                values = np.linalg.svd(small / math.sqrt(len(q)), compute_uv=False)
+                values = np.linalg.svd(q.T @ k / math.sqrt(len(q)), compute_uv=False)
+                # The others are 0 but for rounding.
+                values = values[: len(q)]
                 found.append(((q.shape[1], k.shape[1]), values))
     return found
 
@@ -85,8 +85,8 @@ class SpectrumAdaptive(ComplexityMeasure):
 
     A map with ``a`` outputs, ``b`` inputs and singular values ``s`` costs
     ``min over p in [0, 2] of (a + b)^(1 - p/2) sum_k (K s_k / s_1)^p``, where ``K`` is the product
-    of the spectral norms of all maps, queries and keys left out, over the margin. At p = 0 that is its number of free
-    parameters, at p = 2 a margin term of Frobenius norms.
+    of the spectral norms of all maps, queries and keys left out, over the margin. At p = 0 that is
+    its number of free parameters, at p = 2 a margin term of Frobenius norms.
 
     Notes
     -----
