@@ -7,11 +7,13 @@ import pytest
 
 import skbound
 import skbound.bounds
+import skbound.collect
 import skbound.datasets
 import skbound.estimates
 import skbound.evidence
 import skbound.exceptions
 import skbound.inspection
+import skbound.measures
 import skbound.protocols
 import skbound.regularizers
 import skbound.tokenizers
@@ -31,17 +33,20 @@ def test_readme_blocks_run(monkeypatch, tmp_path):
 MODULES = [
     skbound,
     skbound.bounds,
+    skbound.collect,
     skbound.datasets,
     skbound.estimates,
     skbound.evidence,
     skbound.exceptions,
     skbound.inspection,
+    skbound.measures,
     skbound.protocols,
     skbound.regularizers,
     skbound.tokenizers,
 ]
 NOT_FOR_USERS = {
     *("__version__", "BOUNDS", "HOLDOUT_BOUNDS", "Loss", "certified_error_estimate"),
+    *("GATHER", "MEASURES"),
     *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "FoldPredictor", "Together", "require"),
 }
 

@@ -58,6 +58,7 @@ from skbound.bounds._progressive import ProgressiveBound
 from skbound.bounds._progressive_exact import ProgressiveExactBound
 from skbound.bounds._progressive_mixture import ProgressiveMixtureBound
 from skbound.bounds._progressive_together import ProgressiveAverageBound, ProgressiveVoteBound
+from skbound.bounds._rademacher import rademacher_upper
 from skbound.bounds._recursive import RecursiveBound
 from skbound.bounds._split_kl import (
     SplitKLBound,
@@ -135,6 +136,7 @@ __all__ = [
     "no_certificate",
     "pick_to_learn_risk",
     "quadratic_upper",
+    "rademacher_upper",
     "resolve_bound",
     "split_kl_finite",
     "split_kl_upper",

@@ -8,11 +8,13 @@ from typing import Any
 
 from torch import nn
 
+from skbound.collect._attention import attention_statistics
 from skbound.collect._convolutions import convolutions
 from skbound.collect._epochs import epochs
 from skbound.collect._features import chain_features, downstream_norms, features
 from skbound.collect._fisher_rao import fisher_rao
 from skbound.collect._gradients import gradient_norms
+from skbound.collect._initial import initial_state
 from skbound.collect._layers import layers_of, uncovered_parameters
 from skbound.collect._lipschitz import log_lipschitz_upper
 from skbound.collect._local_lipschitz import jacobian_norm, log_lipschitz_local_upper
@@ -20,6 +22,7 @@ from skbound.collect._margins import margins
 from skbound.collect._noise import noise_scale, relative_noise_scale
 from skbound.collect._parameters import parameters
 from skbound.collect._paths import path_norm
+from skbound.collect._perturbed import perturbed_logits
 from skbound.collect._probe import Probe
 from skbound.collect._sharpness import sharpness
 from skbound.collect._tangent_kernel import attention_kernel, tangent_kernel
@@ -48,6 +51,9 @@ GATHER: dict[str, Callable[[Probe], Any]] = {
     "path_norm": path_norm,
     "convolutions": convolutions,
     "epochs": epochs,
+    "attention": attention_statistics,
+    "initial_state": initial_state,
+    "perturbed_logits": perturbed_logits,
 }
 
 

@@ -51,6 +51,12 @@ def features(probe: Probe, *, n_rows: int = 512) -> tuple[LayerFeatures, ...]:
     def read(name: str) -> Callable[..., None]:
         def hook(_: nn.Module, inputs: tuple[torch.Tensor, ...]) -> None:
             vectors = inputs[0].flatten(0, -2)
+            if vectors.shape[1] != layers[name].weight.shape[1]:
+                raise MissingEvidenceError(
+                    f"A layer must read what its weight is multiplied by, but {name} reads vectors "
+                    f"of length {vectors.shape[1]} and has a weight of shape "
+                    f"{tuple(layers[name].weight.shape)}. Measures of weights alone apply to it."
+                )
             moment = vectors.T @ vectors
             sums[name] = sums[name] + moment if name in sums else moment
 
@@ -157,7 +163,7 @@ def _jacobian_norms(logits: torch.Tensor, inner: list[torch.Tensor]) -> torch.Te
     return torch.linalg.matrix_norm(torch.stack(rows, dim=1), ord=2)
 
 
-def _linear_layers(module: nn.Module) -> dict[str, nn.Module]:
+def _linear_layers(module: nn.Module) -> dict[str, Any]:
     layers = {name: m for name, m in module.named_modules() if matrix(m) is not None}
     strange = [name for name, m in layers.items() if not isinstance(m, nn.Linear)]
     if strange:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import torch
 import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch.func import functional_call, grad, jacrev, vmap
 
 from skbound.collect._double import attention_by_formula, in_double, trained
@@ -35,6 +36,12 @@ def loss_gradients(probe: Probe, *, n_rows: int | None = None) -> Iterator[torch
     torch.Tensor of shape (n_rows, n_parameters), float64
         Gradients, in the order of the rows; parameters in the order of ``named_parameters()``.
     """
+    for found in _by_parameter(probe, n_rows):
+        yield torch.cat([g.flatten(1) for g in found], dim=1)
+
+
+def _by_parameter(probe: Probe, n_rows: int | None) -> Iterator[list[torch.Tensor]]:
+    """Go over the gradients, one tensor of shape (n_rows, ...) for each parameter."""
     net = in_double(probe)
     parameters, fixed = trained(net.module)
 
@@ -48,7 +55,7 @@ def loss_gradients(probe: Probe, *, n_rows: int | None = None) -> Iterator[torch
     for rows, labels in net.chunks(n_rows or _rows_per_chunk(parameters, 1)):
         with attention_by_formula():
             found = of_rows(parameters, rows, labels)
-        yield torch.cat([g.flatten(1) for g in found.values()], dim=1)
+        yield list(found.values())
 
 
 def logit_gradients(
@@ -101,12 +108,14 @@ def gradient_norms(probe: Probe) -> GradientNorms:
     GradientNorms
         Of every row of the probe.
     """
-    total: torch.Tensor | None = None
-    norms = []
-    for gradients in loss_gradients(probe):
-        norms.append(gradients.norm(dim=1).cpu().numpy())
-        total = gradients.sum(0) if total is None else total + gradients.sum(0)
-    mean = 0.0 if total is None else float(total.norm()) / probe.n_samples
+    norms: list[NDArray[np.float64]] = []
+    totals: list[torch.Tensor] = []
+    for gradients in _by_parameter(probe, None):
+        squares = torch.stack([g.flatten(1).square().sum(1) for g in gradients])
+        norms.append(squares.sum(0).sqrt().cpu().numpy())
+        sums = [g.sum(0) for g in gradients]
+        totals = [t + s for t, s in zip(totals, sums, strict=True)] if totals else sums
+    mean = math.sqrt(math.fsum(float(t.square().sum()) for t in totals)) / probe.n_samples
     return GradientNorms(per_row=np.concatenate(norms), of_mean=mean)
 
 

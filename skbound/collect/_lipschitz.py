@@ -16,7 +16,7 @@ from torch import nn
 
 from skbound._nn._dropout import SeededDropout
 from skbound._nn._embeddings import FeatureEmbedding, SequenceEmbedding
-from skbound._nn._transformer import Attention, Transformer
+from skbound._nn._transformer import Transformer
 from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["ELEMENTWISE", "GELU_CONSTANT", "attention_lipschitz", "log_lipschitz_upper"]
@@ -149,7 +149,7 @@ def _(module: nn.GELU) -> float:
 
 @log_lipschitz_upper.register
 def _(module: nn.LayerNorm) -> float:
-    eye = torch.eye(width_of(module), dtype=torch.float64)
+    eye = torch.eye(width_of(module), dtype=torch.float64, device=module.weight.device)
     return log(spectral_norm(folded(eye, module))) + log_steepest(module)
 
 
@@ -165,6 +165,7 @@ def _(module: SequenceEmbedding) -> float:
 
 @log_lipschitz_upper.register
 def _(module: Transformer) -> float:
+    check_standard(module)
     total = [log_lipschitz_upper(module.embedding)]
     block: Any
     for block in module.blocks:
@@ -181,13 +182,52 @@ def _(module: Transformer) -> float:
     return math.fsum([*total, log_steepest(module.norm_head), log(head)])
 
 
-def head_norms(attention: Attention, norm: nn.LayerNorm) -> list[tuple[float, float, float]]:
+def check_standard(module: Any) -> None:
+    """Refuse a Transformer that is put together from other parts than the rules are about.
+
+    Parameters
+    ----------
+    module : Transformer
+        Its blocks normalise tokens before each branch by ``nn.LayerNorm``, attend by dot products
+        to all tokens, and use GELU; its head is linear.
+
+    Raises
+    ------
+    MissingEvidenceError
+        Naming the part.
+    """
+    strange = [type(norm).__name__ for norm in norms_of(module) if type(norm) is not nn.LayerNorm]
+    for block in module.blocks:
+        names = {name for name, _ in block.attention.named_children()}
+        if names != {"query", "key", "value", "output"}:
+            strange.append(type(block.attention).__name__)
+        if not getattr(block, "norm_first", True):
+            strange.append("norms after the branches")
+        if getattr(block, "activation", "gelu") != "gelu":
+            strange.append(block.activation)
+    strange += [
+        name for name in ("places", "head_hidden") if getattr(module, name, None) is not None
+    ]
+    if strange:
+        raise MissingEvidenceError(
+            f"The rule for Transformers is about the standard one, but this one has "
+            f"{sorted(set(strange))}. 'jacobian_norm' is measured for any net."
+        )
+
+
+def norms_of(module: Any) -> list[nn.Module]:
+    """Return all normalisations of a Transformer."""
+    found = [norm for b in module.blocks for norm in (b.norm_attention, b.norm_feed_forward)]
+    return [*found, module.norm_head]
+
+
+def head_norms(attention: Any, norm: nn.LayerNorm) -> list[tuple[float, float, float]]:
     """Return what `attention_lipschitz` needs to know of each head, about normalised tokens.
 
     Parameters
     ----------
-    attention : Attention
-        Reads what `norm` puts out.
+    attention : nn.Module
+        Multi-head dot-product attention; reads what `norm` puts out.
     norm : nn.LayerNorm
         Its gain and offset become part of the maps.
 
@@ -203,7 +243,7 @@ def head_norms(attention: Attention, norm: nn.LayerNorm) -> list[tuple[float, fl
 
 
 def head_maps(
-    attention: Attention, norm: nn.LayerNorm
+    attention: Any, norm: nn.LayerNorm
 ) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
     """Return each head's map to the output, its scores' matrix ``A`` and their offset ``b``."""
     n_heads = attention.n_heads
@@ -240,7 +280,7 @@ def folded(weight: torch.Tensor, norm: nn.LayerNorm) -> torch.Tensor:
 
 def log_steepest(norm: nn.LayerNorm) -> float:
     """Return the log of the largest slope of ``(x - mean) / sqrt(var + eps)``: at variance 0."""
-    return -0.5 * math.log(norm.eps)
+    return -0.5 * math.log(norm.eps) if norm.eps > 0.0 else math.inf
 
 
 def width_of(norm: nn.LayerNorm) -> int:

@@ -12,6 +12,7 @@ from torch import nn
 from skbound._nn._transformer import Block, Transformer
 from skbound.collect._double import attention_by_formula, in_double
 from skbound.collect._lipschitz import (
+    check_standard,
     feed_forward_norm,
     folded,
     head_maps,
@@ -52,12 +53,12 @@ def local_log_lipschitz(module: nn.Module, x: torch.Tensor) -> tuple[torch.Tenso
     MissingEvidenceError
         If a part has no rule at all.
     """
-    return module(x), torch.full((len(x),), log_lipschitz_upper(module), dtype=x.dtype)
+    return module(x), x.new_full((len(x),), log_lipschitz_upper(module))
 
 
 @local_log_lipschitz.register
 def _(module: nn.Sequential, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    total = torch.zeros(len(x), dtype=x.dtype)
+    total = x.new_zeros(len(x))
     for part in module:
         x, own = local_log_lipschitz(part, x)
         total = total + own
@@ -66,16 +67,17 @@ def _(module: nn.Sequential, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tenso
 
 @local_log_lipschitz.register
 def _(module: nn.LayerNorm, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    eye = torch.eye(x.shape[-1], dtype=torch.float64)
+    eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     return module(x), log(spectral_norm(folded(eye, module))) + _steepest(module, x).log()
 
 
 @local_log_lipschitz.register
 def _(module: Transformer, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    check_standard(module)
     embedding: Any = module.embedding
     block: Any
     tokens = embedding(x)
-    total = torch.full((len(x),), log_lipschitz_upper(embedding), dtype=x.dtype)
+    total = x.new_full((len(x),), log_lipschitz_upper(embedding))
     if module.cls_token is not None:
         tokens = torch.cat([module.cls_token.expand(len(x), 1, -1), tokens], dim=1)
     for place, block in enumerate(module.blocks, start=1):
@@ -102,7 +104,7 @@ def _block(
 def _attention(block: Block, tokens: torch.Tensor, queries: torch.Tensor) -> torch.Tensor:
     """Bound each row's Jacobian of attention by normalised tokens, in the largest token norm."""
     z, q = (_normalised(block.norm_attention, t) for t in (tokens, queries))
-    total = torch.zeros(len(z), dtype=z.dtype)
+    total = z.new_zeros(len(z))
     for value, score, offset in head_maps(block.attention, block.norm_attention):
         pull = q @ score + offset
         weights = (pull @ z.mT).softmax(-1)

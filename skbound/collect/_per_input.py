@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -126,7 +128,9 @@ def _search(
     return found
 
 
-def _bisect(changed, estimate):  # type: ignore[no-untyped-def]
+def _bisect(
+    changed: Callable[[NDArray[np.float64]], NDArray[np.bool_]], estimate: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Return steps at which `changed` holds, next to one at which it does not; else infinity."""
     start = np.where(np.isfinite(estimate), np.maximum(estimate, 1e-12), 0.0)
     low, high = np.zeros_like(start), np.full_like(start, np.inf)

@@ -67,8 +67,9 @@ class Probe:
         """
         first = next(self.module.parameters())
         for start in range(0, self.n_samples, n_rows):
-            rows = np.ascontiguousarray(self.prepare(self.X[start : start + n_rows]))
-            labels = torch.as_tensor(np.ascontiguousarray(self.codes[start : start + n_rows]))
+            # Copies: torch takes no array whose strides are negative.
+            rows = np.array(self.prepare(self.X[start : start + n_rows]), order="C")
+            labels = torch.as_tensor(np.array(self.codes[start : start + n_rows]))
             yield torch.as_tensor(rows).to(first.device, first.dtype), labels.to(first.device)
 
     def few(self, n_rows: int) -> Probe:

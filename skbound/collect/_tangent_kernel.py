@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from torch import nn
 
-from skbound._nn._transformer import Attention
 from skbound.collect._double import trained
 from skbound.collect._gradients import logit_gradients
 from skbound.collect._probe import Probe
@@ -30,7 +30,8 @@ def tangent_kernel(
     The kernel is that of the module in the probe. Theorems about training near initialisation are
     about the kernel before training: for that, pass a probe of the untrained module.
 
-    The gradients of two chunks of rows are in memory at a time, and those of a chunk are computed
+    Costs one backward pass per class at those rows. The gradients of two chunks of rows are in
+    memory at a time, and those of a chunk are computed
     once for each chunk before it, so a large net costs more time and not more memory.
 
     Parameters
@@ -79,8 +80,9 @@ def attention_kernel(probe: Probe) -> TangentKernel:
     Returns
     -------
     TangentKernel
-        Of the maps to queries, keys, values and outputs; the kernel of all parameters is the sum
-        of this one and that of the others.
+        Of what lies in submodules called "attention" and in ``nn.MultiheadAttention``: maps to
+        queries, keys, values and outputs. The kernel of all parameters is the sum of this one and
+        that of the others.
 
     Raises
     ------
@@ -88,9 +90,9 @@ def attention_kernel(probe: Probe) -> TangentKernel:
         If the net has no attention.
     """
     prefixes = [
-        f"{name}." if name else ""
+        f"{name}."
         for name, module in probe.module.named_modules()
-        if isinstance(module, (Attention, torch.nn.MultiheadAttention))
+        if name.rpartition(".")[2] == "attention" or isinstance(module, nn.MultiheadAttention)
     ]
     if not prefixes:
         raise MissingEvidenceError(

@@ -4,6 +4,7 @@ Bounds and estimates are computed from it and from nothing else. A loss and the 
 computed on live in the same object, so no bound can pair a risk with the wrong sample size.
 """
 
+from skbound.evidence._attention import AttentionStatistics
 from skbound.evidence._compression import CompressedSample
 from skbound.evidence._convolutions import ConvolutionNorms
 from skbound.evidence._curve import LearningCurve
@@ -12,6 +13,7 @@ from skbound.evidence._evidence import CertifiedRecord, Evidence
 from skbound.evidence._features import LayerFeatures
 from skbound.evidence._folds import FoldPredictor, FoldSample
 from skbound.evidence._gradients import GradientNorms
+from skbound.evidence._initial import InitialState
 from skbound.evidence._input_report import InputReport
 from skbound.evidence._linear_head import LinearHeadSample
 from skbound.evidence._net import Architecture, Layer, NetRecord
@@ -25,6 +27,7 @@ from skbound.evidence._tangent_kernel import TangentKernel
 
 __all__ = [
     "Architecture",
+    "AttentionStatistics",
     "CertifiedRecord",
     "CodedSample",
     "CompressedSample",
@@ -36,6 +39,7 @@ __all__ = [
     "FoldSample",
     "GibbsSample",
     "GradientNorms",
+    "InitialState",
     "InputReport",
     "Layer",
     "LayerFeatures",

@@ -9,9 +9,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from skbound.evidence._attention import AttentionStatistics
 from skbound.evidence._convolutions import ConvolutionNorms
 from skbound.evidence._features import LayerFeatures
 from skbound.evidence._gradients import GradientNorms
+from skbound.evidence._initial import InitialState
 from skbound.evidence._parameters import ParameterVectors
 from skbound.evidence._sharpness import LossAscent
 from skbound.evidence._tangent_kernel import TangentKernel
@@ -150,6 +152,12 @@ class NetRecord:
         Spectral norms of convolutions as maps of whole images.
     epochs : tuple of NetRecord or None, default=None
         The net after each epoch, with layers and margins.
+    attention : AttentionStatistics or None, default=None
+        Where the heads of attention look.
+    initial_state : InitialState or None, default=None
+        Norms of weights and gradient before training.
+    perturbed_logits : ndarray of shape (n_draws, n_rows, n_classes) or None, default=None
+        Logits at some rows of nets whose weights are near the trained ones.
     reasons : mapping of str to str, default={}
         Why a field could not be gathered for this net.
 
@@ -181,6 +189,9 @@ class NetRecord:
     path_norm: float | None = None
     convolutions: tuple[ConvolutionNorms, ...] | None = None
     epochs: tuple[NetRecord, ...] | None = None
+    attention: AttentionStatistics | None = None
+    initial_state: InitialState | None = None
+    perturbed_logits: Matrix | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -7,12 +7,28 @@ from typing import Any
 
 from skbound.evidence import NetRecord
 from skbound.exceptions import MissingEvidenceError
+from skbound.measures._approximation import AttentionDiffuseness, AttentionSharpness
+from skbound.measures._covering_measures import (
+    BallCovering,
+    CompositionCovering,
+    EdelmanCovering,
+    PackingEstimate,
+    ParametricCovering,
+    TraugerTewariCovering,
+)
+from skbound.measures._depth import AttentionSpan, DepthAverage, SpectralProductRate
 from skbound.measures._flatness import NoiseFlatness, PACBayesMagnitude, PACBayesNorm
 from skbound.measures._gradients import (
     GradientPerRow,
     GradientVariance,
     MeanGradient,
     MeanSquaredGradient,
+)
+from skbound.measures._initial import (
+    FeedForwardPathNorm,
+    InitialGradient,
+    InitialScale,
+    TwoLayerPathNorm,
 )
 from skbound.measures._lipschitz import JacobianNorm, LipschitzLocalUpper, LipschitzUpper
 from skbound.measures._margins import InverseMargin, MarginOverEpochs
@@ -26,6 +42,7 @@ from skbound.measures._norms import (
     NormSum,
     ParameterCount,
 )
+from skbound.measures._offset import OffsetRademacher
 from skbound.measures._path_norm import PathNorm
 from skbound.measures._ranks import (
     FeatureEntropyRank,
@@ -48,6 +65,12 @@ from skbound.measures._tangent_kernel import (
     KernelRademacher,
     WidthCorrection,
 )
+from skbound.measures._transformer_formula import (
+    TransformerDataTerm,
+    TransformerFormula,
+    TransformerModelTerm,
+)
+from skbound.measures._vc_dimension import VCPfaffian, VCPiecewiseLinear
 from skbound.measures._weight_bits import WeightBits
 from skbound.measures._weight_ranks import WeightRank
 
@@ -96,6 +119,30 @@ _SPECTRA: tuple[ComplexityMeasure, ...] = (
     SpectrumAdaptive(),
     WeightBits(),
 )
+# Of the founding documents, and of the papers behind them.
+_EXPRESSIONS: tuple[ComplexityMeasure, ...] = (
+    AttentionDiffuseness(),
+    AttentionSharpness(),
+    BallCovering(),
+    CompositionCovering(),
+    EdelmanCovering(),
+    PackingEstimate(),
+    ParametricCovering(),
+    TraugerTewariCovering(),
+    AttentionSpan(),
+    DepthAverage(),
+    SpectralProductRate(),
+    FeedForwardPathNorm(),
+    InitialGradient(),
+    InitialScale(),
+    TwoLayerPathNorm(),
+    OffsetRademacher(),
+    TransformerDataTerm(),
+    TransformerFormula(),
+    TransformerModelTerm(),
+    VCPfaffian(),
+    VCPiecewiseLinear(),
+)
 
 MEASURES: dict[str, ComplexityMeasure] = {
     rule.key: rule
@@ -105,13 +152,17 @@ MEASURES: dict[str, ComplexityMeasure] = {
         *_NORMS,
         *_MARGINS_AND_NOISE,
         *_SPECTRA,
-        GradientPerRow(),
-        GradientVariance(),
-        MeanGradient(),
         MeanSquaredGradient(),
-        JacobianNorm(),
-        LipschitzLocalUpper(),
-        LipschitzUpper(),
+        GradientPerRow(),
+        MeanGradient(),
+        GradientVariance(),
+        KernelRademacher(),
+        KernelMisalignment(),
+        KernelFit(),
+        AttentionKernelRademacher(),
+        AttentionKernelMisalignment(),
+        WidthCorrection(),
+        DepthToWidth(),
         FeatureEntropyRank(),
         FeatureParticipationRank(),
         FeatureStableRank(),
@@ -120,13 +171,10 @@ MEASURES: dict[str, ComplexityMeasure] = {
         JacobianStableRank(),
         PointwiseRiemannianDimension(),
         PRDProxy(),
-        AttentionKernelMisalignment(),
-        AttentionKernelRademacher(),
-        DepthToWidth(),
-        KernelFit(),
-        KernelMisalignment(),
-        KernelRademacher(),
-        WidthCorrection(),
+        LipschitzUpper(),
+        LipschitzLocalUpper(),
+        JacobianNorm(),
+        *_EXPRESSIONS,
     )
 }
 

@@ -1,4 +1,8 @@
-"""Measures from the empirical neural tangent kernel of the trained net."""
+"""Measures from the empirical neural tangent kernel of the trained net.
+
+The kernel costs one backward pass per class at up to 200 rows, and the eigenvalues of a matrix with
+one row per row and class. Rescaling two consecutive layers against each other changes all of them.
+"""
 
 from __future__ import annotations
 
