@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
@@ -30,8 +31,7 @@ def in_double(probe: Probe) -> Probe:
     Probe
         With the same rows.
     """
-    module = copy.deepcopy(probe.module).double()
-    return Probe(module, probe.X, probe.codes, probe.prepare, probe.seed)
+    return replace(probe, module=copy.deepcopy(probe.module).double())
 
 
 def attention_by_formula() -> AbstractContextManager[None]:
