@@ -48,8 +48,7 @@ def score_spectra(net: NetRecord) -> list[tuple[tuple[int, int], NDArray[np.floa
             ):
                 values = np.linalg.svd(q.T @ k / math.sqrt(len(q)), compute_uv=False)
                 # The others are 0 but for rounding.
-                values = values[: len(q)]
-                found.append(((q.shape[1], k.shape[1]), values))
+                found.append(((q.shape[1], k.shape[1]), np.asarray(values[: len(q)], np.float64)))
     return found
 
 

@@ -114,7 +114,7 @@ def test_margins_keep_their_sign():
     for key in kinds - {"spectrum_adaptive"}:
         assert found[key].value == math.inf, key
         assert found[key].log_value == math.inf, key
-        assert "10th percentile of the margins is -3" in found[key].note
+        assert "The 0.1 quantile of the margins is -3" in found[key].note
     assert all(not m.note for key, m in found.items() if key not in OVER_MARGIN)
 
 
