@@ -12,6 +12,7 @@ from scipy.special import logsumexp
 from skbound.evidence import NetRecord
 from skbound.exceptions import MissingEvidenceError
 from skbound.measures._covering import ball_log_covering, packing_number
+from skbound.measures._margins import margin_note, margin_quantile
 from skbound.measures._measure import ComplexityMeasure, LogMeasure
 from skbound.measures._pieces import Piece, pieces_of
 
@@ -81,8 +82,7 @@ class ParametricCovering(ComplexityMeasure):
 
     def value(self, net: NetRecord) -> float:
         """Return the root."""
-        net.need("margins")
-        margin = float(np.quantile(np.asarray(net.margins), self.share, method="inverted_cdf"))
+        margin = margin_quantile(net, self.share)
         if margin <= 0.0:
             return math.inf
         pieces = pieces_of(net)
@@ -96,6 +96,10 @@ class ParametricCovering(ComplexityMeasure):
             for piece, rate in parts
         )
         return math.sqrt((log_cover + math.log(1.0 / self.delta)) / (2.0 * net.n_samples))
+
+    def note(self, net: NetRecord) -> str:
+        """Return what is wrong with the margin."""
+        return margin_note(net, self.share)
 
 
 class _NormCovering(LogMeasure):

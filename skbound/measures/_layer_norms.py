@@ -44,13 +44,7 @@ def norms(net: NetRecord, norm: str) -> list[float]:
     -------
     list of float
         In the order of the layers.
-
-    Raises
-    ------
-    MissingEvidenceError
-        If there is no weight matrix.
     """
-    _check(net)
     if norm == "spectral":
         return [layer.spectral_norm for layer in net.layers]
     if norm != "exact_spectral":
@@ -80,9 +74,8 @@ def change_norms(net: NetRecord, norm: str) -> list[float]:
     Raises
     ------
     MissingEvidenceError
-        If initial weights were not recorded, or there is no weight matrix.
+        If initial weights were not recorded.
     """
-    _check(net)
     if norm != "exact_spectral":
         return [_OF[norm](layer.change) for layer in net.layers]
     exact, found = _convolutions(net), []
@@ -114,11 +107,3 @@ def _convolutions(net: NetRecord) -> dict[str, ConvolutionNorms]:
     net.need("convolutions")
     assert net.convolutions is not None
     return {found.name: found for found in net.convolutions}
-
-
-def _check(net: NetRecord) -> None:
-    if not net.layers:
-        raise MissingEvidenceError(
-            "The net has no weight matrix that is known. Register a rule for its layers with "
-            "skbound.collect.matrix.register."
-        )

@@ -51,14 +51,14 @@ def log_inverse_margin(net: NetRecord) -> float:
     return -math.log(margin) if margin > 0.0 else math.inf
 
 
-def margin_note(net: NetRecord) -> str:
+def margin_note(net: NetRecord, share: float = 0.1) -> str:
     """Return why what is divided by the margin is infinite; nothing where it is not."""
-    margin = margin_quantile(net)
+    margin = margin_quantile(net, share)
     if margin > 0.0:
         return ""
     return (
-        f"The 10th percentile of the margins is {margin:.4g}: the net errs on a tenth of its "
-        f"training rows or more, so nothing can be divided by its margin."
+        f"The {share:g} quantile of the margins is {margin:.4g}: the net errs on at least that "
+        f"share of its training rows, so nothing can be divided by its margin."
     )
 
 
