@@ -5,6 +5,7 @@ from skbound.model_selection._compare import compare_regularizers
 from skbound.model_selection._comparison import Compared, Comparison
 from skbound.model_selection._scorer import BoundScorer, bound_scorer
 from skbound.model_selection._search import BoundSearch
+from skbound.model_selection._search_advice import search_advice
 from skbound.model_selection._splits import FitOnce
 
 __all__ = [
@@ -16,4 +17,5 @@ __all__ = [
     "bound_scorer",
     "certify",
     "compare_regularizers",
+    "search_advice",
 ]
