@@ -118,6 +118,8 @@ class Steps(Schedule):
 
     def at(self, progress):
         """Return the strength; see :meth:`Schedule.at`."""
+        if len(self.values) == 0:
+            raise ValueError("values of Steps must hold at least one strength, got none.")
         place = int(progress * len(self.values))
         return self.values[min(place, len(self.values) - 1)]
 

@@ -8,7 +8,7 @@ from sklearn.svm import SVR
 from skorch.callbacks import EarlyStopping
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
-from skbound._training import _net
+from skbound._training import _weighted_net
 from skbound.bounds import KLBound
 from skbound.protocols import Holdout
 
@@ -26,7 +26,7 @@ def no_training(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("training was started")
 
-    monkeypatch.setattr(_net._WeightedNet, "fit", refuse)
+    monkeypatch.setattr(_weighted_net.WeightedNet, "fit", refuse)
 
 
 def _with(array, where, value):

@@ -8,7 +8,10 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import skbound.regularizers
 from skbound import FitOnce, TransformerClassifier, bound_scorer
@@ -165,6 +168,20 @@ def test_sequences(regularizer):
 def test_other_protocols(protocol):
     together = (Mixup(), SpectralNorm(2.0), StochasticDepth(0.1), Distillation(n_members=1))
     model = clone(SMALL).set_params(regularizers=together, protocol=protocol, max_epochs=1)
+    first, again = clone(model).fit(X, Y), clone(model).fit(X, Y)
+    assert first.generalization_bound_ == again.generalization_bound_
+
+
+def test_coordinates_in_place_of_weights():
+    """What acts on rows and gradients needs no weights of the net itself."""
+    teacher = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:100], Y[:100])
+    together = (
+        Mixup(), CutMix(), GradientPenalty(0.01), LipschitzPenalty(0.01), SharpnessAware(0.01),
+        Distillation(teacher),
+    )  # fmt: skip
+    model = clone(SMALL).set_params(
+        regularizers=together, protocol="description_length", max_epochs=1, width=8
+    )
     first, again = clone(model).fit(X, Y), clone(model).fit(X, Y)
     assert first.generalization_bound_ == again.generalization_bound_
 

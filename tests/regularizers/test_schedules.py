@@ -9,6 +9,7 @@ from sklearn.datasets import load_breast_cancer
 
 from skbound import TransformerClassifier
 from skbound.regularizers import Constant, Cosine, Linear, Regularizer, Schedule, Steps
+from skbound.regularizers._schedules import check_strength
 
 X, Y = load_breast_cancer(return_X_y=True)
 
@@ -27,6 +28,11 @@ def test_values():
 def test_a_base_without_at_says_so():
     with pytest.raises(NotImplementedError, match="must define at"):
         Schedule().at(0.0)
+
+
+def test_no_steps_are_refused():
+    with pytest.raises(ValueError, match="at least one strength"):
+        check_strength("radius", Steps(()), 0.0)
 
 
 class Noted(Regularizer):

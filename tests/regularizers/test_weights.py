@@ -9,9 +9,10 @@ import torch
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from skorch.callbacks import Callback
+from torch.nn.utils import parameters_to_vector
 
 from skbound import TransformerClassifier
-from skbound._nn._roles import weights_of
+from skbound._nn._roles import effective_vector, weights_of
 from skbound.regularizers import (
     EntryClip,
     FrobeniusBall,
@@ -286,6 +287,25 @@ def test_coordinates_in_place_of_weights_are_refused():
     )
     with pytest.raises(ValueError, match="trains coordinates in place of weights"):
         model.fit(X, Y)
+
+
+def test_distances_are_those_of_the_matrices_that_layers_use(net):
+    plain = parameters_to_vector(net.parameters()).detach()
+    assert torch.equal(effective_vector(net), plain)
+    norm = SpectralNorm(0.5)
+    norm.prepare(net, None)
+    before = effective_vector(net)
+    with torch.no_grad():
+        for parameter in net.blocks[0].parameters():
+            if parameter.ndim == 2:
+                parameter.mul_(3.0)
+    norm.before_gradient(net)
+    assert torch.allclose(effective_vector(net), before)
+    norm.finish(net)
+    # Another order than that of the parameters, but the same numbers.
+    after = parameters_to_vector(net.parameters()).detach()
+    assert torch.allclose(after.sort().values, before.sort().values)
+    assert after.shape == plain.shape
 
 
 @pytest.mark.parametrize("regularizer", [SpectralNorm(), SpectralBall(1.0), WeightNorm()])
