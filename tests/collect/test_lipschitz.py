@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from skbound._nn._transformer import Attention
+from skbound._nn._attention import Attention
 from skbound.collect import (
     attention_lipschitz,
     jacobian_norm,
