@@ -63,6 +63,8 @@ class TransformerArchitecture(BaseEstimator):
     "none" are then the same, and "sinusoidal", "rotary", "alibi", `span` and `causal` are refused.
     Where columns do have an order, as in spectra, reshape them to ``X[:, :, None]``.
 
+    With "rotary" the "cls" token counts as place 0, before all others.
+
     In the last block only the "cls" token attends, and it has no place. So with ``depth=1`` and
     ``pooling="cls"`` the choices "alibi", `span` and `causal` change nothing.
 
