@@ -57,11 +57,11 @@ def chain_upper(
     widths: Sequence[int],
     delta: float,
 ) -> ChainBound:
-    r"""Bound the error of ``x -> A_L s(... s(A_1 x))`` that was trained on the very rows.
+    r"""Bound the error of a chain of linear maps that was trained on the very rows.
 
-    With probability at least ``1 - delta`` over n independent rows, the chain misclassifies a new
-    row with a probability of at most the result, whatever training did. In practice it is far
-    above 1.
+    With probability at least ``1 - delta`` over n independent rows, ``x -> A_L s(.. s(A_1 x))``
+    misclassifies a new row with a probability of at most the result, whatever training did. In
+    practice it is far above 1.
 
     Parameters
     ----------

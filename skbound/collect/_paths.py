@@ -14,6 +14,7 @@ from skbound._nn._dropout import SeededDropout
 from skbound._nn._embeddings import FeatureEmbedding, SequenceEmbedding
 from skbound._nn._transformer import Block, Transformer
 from skbound.collect._double import in_double
+from skbound.collect._lipschitz import check_standard
 from skbound.collect._probe import Probe
 from skbound.exceptions import MissingEvidenceError
 
@@ -74,7 +75,7 @@ def paths(module: nn.Module, x: torch.Tensor) -> torch.Tensor:
     Raises
     ------
     MissingEvidenceError
-        If there is no rule.
+        If there is no rule, or a Transformer has other parts than the standard ones.
 
     Examples
     --------
@@ -166,6 +167,7 @@ def _(module: Block, x: torch.Tensor) -> torch.Tensor:
 
 @paths.register
 def _(module: Transformer, x: torch.Tensor) -> torch.Tensor:
+    check_standard(module)
     tokens = paths(module.embedding, x)
     if module.cls_token is not None:
         first = module.cls_token.square().expand(len(tokens), 1, -1)

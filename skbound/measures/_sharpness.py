@@ -55,7 +55,7 @@ class FisherRao(ComplexityMeasure):
 
     key = "fisher_rao"
     depends_on = ("fisher_rao",)
-    source = "Liang, Poggio, Rakhlin, Stokes 2019, Definition 2 and Theorem 3.1"
+    source = "Liang, Poggio, Rakhlin, Stokes 2019, section 3"
     why_no_bound = "Its bound is proved for linear nets only; it falls to 0 as the loss does."
 
     def value(self, net: NetRecord) -> float:

@@ -151,3 +151,22 @@ def test_linear_maps_are_no_richer_than_it_says():
 def test_bad_numbers(changes, match):
     with pytest.raises(ValueError, match=match):
         bound(**changes)
+
+
+def test_a_chain_that_learnt_noise_by_heart_is_not_certified():
+    # True error 0.5, no error and a large margin on the rows.
+    rng = np.random.default_rng(0)
+    X, signs = rng.normal(size=(40, 200)), rng.choice([-1.0, 1.0], size=40)
+    half = np.linalg.lstsq(X, signs, rcond=None)[0]
+    weight = np.stack([-half, half])
+    margins = 2.0 * signs * (X @ half)
+    assert margins.min() > 1.9
+    found = chain_upper(
+        margins,
+        spectral_norms=[float(np.linalg.norm(weight, 2))],
+        distances=[float(np.linalg.norm(weight, axis=1).sum())],
+        input_norm=float(np.linalg.norm(X)),
+        widths=[200, 2],
+        delta=0.05,
+    )
+    assert found.margin_error + found.complexity >= 0.5
