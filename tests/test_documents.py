@@ -51,7 +51,7 @@ MODULES = [
 NOT_FOR_USERS = {
     *("__version__", "BOUNDS", "HOLDOUT_BOUNDS", "Loss", "certified_error_estimate"),
     *("EnsembleRule", "CertifiedRecord", "DrawnPredictor", "FoldPredictor", "Together"),
-    *("GATHER", "MEASURES"),
+    *("DIAGNOSTICS_NEED", "GATHER", "MEASURES"),
 }
 
 

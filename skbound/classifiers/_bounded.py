@@ -158,8 +158,10 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
             seed = draw_seed(self.random_state)
             learner = BlackBox(self.estimator, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
-            if evidence.n_certified and (why := why_not_row_wise(fit.model, learner)):
-                evidence = replace(evidence, certified=None, reason=why)
+            if evidence.evaluated is not None:
+                why = why_not_row_wise(fit.model, learner, np.unique(evidence.evaluated.rows))
+                if why:
+                    evidence = replace(evidence, certified=None, reason=why)
             self.estimator_ = fit.model
             self.classes_ = learner.classes
             self._record(fit, evidence)

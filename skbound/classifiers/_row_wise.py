@@ -9,25 +9,28 @@ __all__ = ["why_not_row_wise"]
 _N_ROWS = 16
 
 
-def why_not_row_wise(model, learner) -> str:
+def why_not_row_wise(model, learner, rows) -> str:
     """Say why nothing can be certified, if a row's answer depends on other rows.
 
-    The classifier is asked about 16 rows, from first to last of the data, at once and one by one.
-    That finds what depends on the batch in plain sight; it is no proof that nothing does.
+    The classifier is asked about 16 rows, from first to last, at once and one by one. That finds
+    what depends on the batch in plain sight; it is no proof that nothing does.
 
     Parameters
     ----------
     model : classifier
         Fitted.
     learner : LabelledRows
-        With the rows to ask about.
+        With the data.
+    rows : ndarray of int
+        Those to ask about: it was asked about them before, and about no others.
 
     Returns
     -------
     str
         Empty if all rows get the same label alone and together.
     """
-    rows = np.unique(np.linspace(0, learner.n_samples - 1, _N_ROWS).astype(np.intp))
+    places = np.linspace(0, len(rows) - 1, _N_ROWS).astype(np.intp)
+    rows = np.sort(rows)[np.unique(places)]
     together = np.ravel(model.predict(learner.inputs(rows)))
     alone = [np.ravel(model.predict(learner.inputs(row))) for row in rows[:, None]]
     n_others = int(np.sum(together != np.concatenate(alone)))

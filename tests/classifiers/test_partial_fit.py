@@ -155,7 +155,7 @@ def test_bounds_that_need_a_plan_are_refused_before_training(monkeypatch):
     monkeypatch.setattr(Stream, "begin", None)
     for bound in ("progressive_exact", "binomial"):
         model = clone(TINY).set_params(bound=bound)
-        with pytest.raises(MissingEvidenceError, match="progressive_stream"):
+        with pytest.raises(MissingEvidenceError, match="with partial_fit is used"):
             model.partial_fit(X, y, classes=[0, 1, 2])
 
 
