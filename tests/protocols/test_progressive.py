@@ -165,7 +165,7 @@ def test_bounds_of_a_holdout_are_refused_and_leave_the_estimator_alone():
     with pytest.raises(MissingEvidenceError, match="progressive"):
         fitted.set_params(bound="kl").fit(X, y)
     assert fitted.certificate_ is before
-    with pytest.raises(MissingEvidenceError, match="of kind progressive"):
+    with pytest.raises(MissingEvidenceError, match=r"is used\. Use bound="):
         fitted.set_params(bound="progressive", protocol="holdout").fit(X, y)
     with pytest.raises(MissingEvidenceError, match=r"Progressive\(guess=True\)"):
         fitted.set_params(bound="progressive", protocol="progressive").fit(X, y)
