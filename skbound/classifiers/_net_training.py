@@ -19,6 +19,7 @@ from skbound.classifiers._fitted_transformer import FittedTransformer
 from skbound.classifiers._pretrained import STARTED_EARLIER, copy_weights, fitted_start
 from skbound.classifiers._rows import LabelledRows
 from skbound.protocols import FittedModel
+from skbound.regularizers import WeightNoise
 
 __all__ = ["NetTraining"]
 
@@ -53,7 +54,7 @@ class NetTraining(LabelledRows):
         for regularizer in params.regularizers:
             self.assumptions = (*self.assumptions, *regularizer.assumptions)
 
-    def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0):
+    def fit(self, rows, *, seed=None, start=None, effort=1.0, pull=0.0, noise=0.0):
         """Train a net on `rows`.
 
         Parameters
@@ -69,6 +70,8 @@ class NetTraining(LabelledRows):
             initial weights.
         pull : float, default=0.0
             ``pull / 2`` times the squared distance from the initial weights is added to the loss.
+        noise : float, default=0.0
+            Standard deviation of noise on all weights, drawn anew for each batch.
 
         Returns
         -------
@@ -103,7 +106,7 @@ class NetTraining(LabelledRows):
                 if len(validation_rows):
                     of_validation = self._weights(validation_rows)
                     validation = self._tensors(tokenizer, validation_rows, of_validation, device)
-                plan = self._plan(len(rows), device, effort=effort, pull=pull)
+                plan = self._plan(len(rows), device, effort=effort, pull=pull, noise=noise)
                 net, history = train(
                     module, data, validation, plan, seed=seed, n_classes=n_classes,
                     inputs=lambda: self.X[self.positions[rows]], classes=self.classes,
@@ -183,8 +186,9 @@ class NetTraining(LabelledRows):
         labels = torch.as_tensor(self.codes[rows]).to(device)
         return TensorDataset(X, labels, torch.as_tensor(weights).to(device, dtype))
 
-    def _plan(self, n_rows, device, *, effort, pull):
+    def _plan(self, n_rows, device, *, effort, pull, noise=0.0):
         p = self.params
+        noisy = [WeightNoise(noise)] if noise else []
         batch_size = p.batch_size
         if batch_size == "auto":
             batch_size = int(2 ** np.clip(np.round(np.log2(n_rows / 32)), 6, 9))
@@ -197,7 +201,7 @@ class NetTraining(LabelledRows):
             label_smoothing=p.label_smoothing,
             gradient_clip=p.gradient_clip,
             n_iter_no_change=p.n_iter_no_change,
-            regularizers=tuple(clone(regularizer) for regularizer in p.regularizers),
+            regularizers=tuple(clone(regularizer) for regularizer in [*p.regularizers, *noisy]),
             callbacks=tuple(p.callbacks),
             device=device,
             verbose=p.verbose,

@@ -114,11 +114,13 @@ class WarmLearner(Learner, Protocol):
         start: FittedModel | None = None,
         effort: float = 1.0,
         pull: float = 0.0,
+        noise: float = 0.0,
     ) -> FittedModel:
         """Train on `rows`, from the weights of `start` and with its scaling.
 
         `effort` is the share of the full number of epochs; 0 leaves the initial weights. `pull`
         adds ``pull / 2`` times the squared distance from the weights of `start` to the mean loss.
+        `noise` is the standard deviation of noise on the weights, drawn anew for each batch.
         """
         ...
 

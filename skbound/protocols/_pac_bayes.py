@@ -58,6 +58,10 @@ class PACBayes(FirstPartMixin, BaseEstimator):
         least 2. A single draw ignores it.
     effort : float, default=0.5
         Share of the full number of epochs for each posterior.
+    objective : {"weights", "bound"}, default="weights"
+        What the posterior is trained for: "weights" takes the loss at its centre; "bound" the loss
+        at weights drawn around the centre, one draw per batch. With the pull towards the prior
+        that is a PAC-Bayes bound, linear in loss and divergence.
     random_state : int, RandomState instance or None, default=None
         Chooses the rows of the prior and draws the nets; None derives it from the classifier's
         ``random_state``.
@@ -85,6 +89,7 @@ class PACBayes(FirstPartMixin, BaseEstimator):
         sigmas: Sequence[float] = (0.005, 0.02),
         n_draws: int = 10,
         effort: float = 0.5,
+        objective: Literal["weights", "bound"] = "weights",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.prior_fraction = prior_fraction
@@ -92,6 +97,7 @@ class PACBayes(FirstPartMixin, BaseEstimator):
         self.sigmas = sigmas
         self.n_draws = n_draws
         self.effort = effort
+        self.objective = objective
         self.random_state = random_state
 
     @property
@@ -193,7 +199,8 @@ class PACBayes(FirstPartMixin, BaseEstimator):
         found = []
         for sigma in self.sigmas:
             pull = 1.0 / (sigma**2 * learner.n_samples)
-            fit = learner.fit(parts.all, start=prior, effort=self.effort, pull=pull)
+            noise = {"noise": sigma} if self.objective == "bound" else {}
+            fit = learner.fit(parts.all, start=prior, effort=self.effort, pull=pull, **noise)
             found.append(Gaussian(fit, center, learner.parameters(fit), sigma))
         rng = np.random.default_rng([seed, 1])
         return best_posterior(learner, found, parts.certified, rng)
@@ -262,5 +269,7 @@ class PACBayes(FirstPartMixin, BaseEstimator):
             raise ValueError(f"sigmas must be a sequence of numbers, got {self.sigmas!r}.")
         if not ((sigmas > 0.0) & (sigmas < math.inf)).all():
             raise ValueError(f"sigmas must be positive and finite, got {self.sigmas!r}.")
+        if self.objective not in ("weights", "bound"):
+            raise ValueError(f"objective must be 'weights' or 'bound', got {self.objective!r}.")
         if not isinstance(self.effort, Real) or not self.effort > 0.0:
             raise ValueError(f"effort must be a positive number, got {self.effort!r}.")

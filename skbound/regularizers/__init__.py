@@ -14,6 +14,7 @@ from skbound.regularizers._projection import Projection
 from skbound.regularizers._schedules import Constant, Cosine, Linear, Schedule, Steps
 from skbound.regularizers._sharpness import SharpnessAware
 from skbound.regularizers._shift import RandomShift
+from skbound.regularizers._weight_noise import WeightNoise
 
 __all__ = [
     "Constant",
@@ -38,5 +39,6 @@ __all__ = [
     "SpectralNorm",
     "Steps",
     "StochasticDepth",
+    "WeightNoise",
     "WeightNorm",
 ]

@@ -18,6 +18,7 @@ from skbound.evidence import Sample
 from skbound.exceptions import MissingEvidenceError, SkboundWarning
 from skbound.protocols import FittedModel, PACBayes, resolve_protocol
 from skbound.protocols._gaussians import Gaussian, draws
+from skbound.tokenizers import resolve_tokenizer
 from tests.honesty import allowed_misses, many_classes
 
 PREDICTORS = ("single_draw", "gibbs", "vote", "average")
@@ -437,6 +438,41 @@ def test_other_data():
     assert (weights[certified_rows(weighted)] > 0.0).all()
 
 
+def test_the_posterior_is_trained_for_the_weights_that_are_drawn(monkeypatch):
+    """With objective="bound" all posteriors, and no prior, are trained under their own noise."""
+    X, y = many_classes(n_samples=200, n_classes=3)
+    noises, fit = [], TransformerLearner.fit
+
+    def noted(self, rows, **settings):
+        noises.append(settings.get("noise", 0.0))
+        return fit(self, rows, **settings)
+
+    monkeypatch.setattr(TransformerLearner, "fit", noted)
+    found = {}
+    for objective in ("weights", "bound"):
+        protocol = PACBayes(sigmas=(0.001, 0.01), objective=objective)
+        found[objective] = clone(TINY).set_params(protocol=protocol).fit(X, y)
+    assert noises == [0.0] * 4 + [0.0, 0.0, 0.001, 0.01]
+    assert found["bound"].certificate_.delta == 0.05
+
+
+def test_training_under_noise_makes_drawn_nets_err_less():
+    X, y = many_classes(n_samples=300, n_classes=3)
+    params = clone(TINY).set_params(max_epochs=40, lr=5e-3)
+    learner = TransformerLearner(params, resolve_tokenizer("auto", 2), X, y, None, 0)
+    rows, rng = np.arange(len(y)), np.random.default_rng(0)
+    brier = {}
+    for noise in (0.0, 0.2):
+        fit = learner.fit(rows, noise=noise)
+        center = learner.parameters(fit)
+        drawn = [
+            learner.with_parameters(fit, center + 0.2 * rng.standard_normal(center.size))
+            for _ in range(10)
+        ]
+        brier[noise] = np.mean([learner.losses(net, rows).brier.mean() for net in drawn])
+    assert brier[0.2] < brier[0.0]
+
+
 def test_few_rows_are_all_trained_on():
     X, y = many_classes(n_samples=99, n_classes=3)
     with pytest.warns(SkboundWarning, match="99 rows are too few to learn a prior on a part"):
@@ -458,6 +494,7 @@ def test_few_rows_are_all_trained_on():
         ({"sigmas": ()}, "sigmas must be a sequence of numbers"),
         ({"sigmas": (0.0, 0.1)}, "sigmas must be positive and finite"),
         ({"effort": 0.0}, "effort must be a positive number"),
+        ({"objective": "margin"}, "objective must be 'weights' or 'bound'"),
     ],
 )
 def test_parameters_out_of_range(settings, message, monkeypatch):

@@ -33,6 +33,7 @@ from skbound.regularizers import (
     SpectralBall,
     SpectralNorm,
     StochasticDepth,
+    WeightNoise,
     WeightNorm,
 )
 
@@ -49,6 +50,7 @@ EVERY = [
     GradientPenalty(0.05),
     LipschitzPenalty(0.01),
     SharpnessAware(0.02),
+    WeightNoise(0.02),
     Mixup(0.2),
     CutMix(0.2),
     StochasticDepth(0.1),

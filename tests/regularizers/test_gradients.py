@@ -9,7 +9,8 @@ from sklearn.datasets import load_breast_cancer
 from skorch.callbacks import Callback
 
 from skbound import TransformerClassifier
-from skbound.regularizers import GradientPenalty, LipschitzPenalty, SharpnessAware
+from skbound._random_state import draw_seed
+from skbound.regularizers import GradientPenalty, LipschitzPenalty, SharpnessAware, WeightNoise
 
 X, Y = load_breast_cancer(return_X_y=True)
 SMALL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
@@ -49,6 +50,28 @@ def test_a_sharpness_aware_step_is_that_of_the_formula(n_threads):
     length = sum(g.square().sum() for g in plain.values()).sqrt()
     module = model.net_.module_
     module.load_state_dict({n: w + radius * plain[n] / length for n, w in weights.items()})
+    rows, (labels, row_weights) = batch
+    loss = (F.cross_entropy(module(rows), labels, reduction="none") * row_weights).mean()
+    expected = torch.autograd.grad(loss, list(module.parameters()))
+    for (name, _), gradient in zip(module.named_parameters(), expected, strict=True):
+        assert torch.allclose(found[name], gradient, rtol=1e-8, atol=1e-12)
+    assert not torch.allclose(plain["head.weight"], found["head.weight"], rtol=1e-2)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_a_noisy_step_is_that_at_the_noisy_weights(n_threads):
+    (weights, plain, batch), model = first_step()
+    std = 0.3
+    (same, found, _), _ = first_step(regularizers=[WeightNoise(std)], n_threads=n_threads)
+    seed = draw_seed(SMALL.random_state)
+    generator = torch.Generator().manual_seed(seed + 1_000_000)
+    module = model.net_.module_
+    moved = {}
+    for name, parameter in module.named_parameters():
+        assert torch.equal(weights[name], same[name])
+        noise = torch.randn(parameter.shape, generator=generator).double()
+        moved[name] = weights[name] + std * noise
+    module.load_state_dict(moved)
     rows, (labels, row_weights) = batch
     loss = (F.cross_entropy(module(rows), labels, reduction="none") * row_weights).mean()
     expected = torch.autograd.grad(loss, list(module.parameters()))
@@ -177,6 +200,7 @@ def test_pairs_need_the_whole_batch():
         (LipschitzPenalty(strength="a"), "strength"),
         (LipschitzPenalty(beyond=-1.0), "beyond"),
         (SharpnessAware(0.0), "radius"),
+        (WeightNoise(-0.1), "std"),
         (SharpnessAware(True), "radius"),
     ],
 )
