@@ -59,6 +59,7 @@ ENGINES = [
     Engine(tree(RecursivePACBayes(2, 0.8, "held_out")), "recursive held out"),
     Engine(transformer(PickToLearn(0.3, max_size=10)), "compression"),
     Engine(tree(PickToLearn(0.2, errors_left=False, max_size=10)), "compression to the end"),
+    Engine(tree(PickToLearn(None, max_size=60)), "compression without a first part"),
     Engine(transformer("description_length"), "description_length"),
     Engine(transformer(DescriptionLength(4, 3, "initial")), "description_length initial"),
     Engine(tree("cross_fit"), "cross_fit"),

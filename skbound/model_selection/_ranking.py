@@ -79,7 +79,13 @@ def common_certified_rows(candidates, n_samples):
                 f"once, into some to train on and some to certify on, got {protocol!r}. Use "
                 f"protocol='holdout', or BoundSearch(choose_by='bound')."
             )
-        parts.append(protocol.split(n_samples, draw_seed(certified.random_state))[1])
+        first, rest = protocol.split(n_samples, draw_seed(certified.random_state))
+        if not len(first):
+            raise ValueError(
+                f"To rank candidates without certified rows, some rows must never be certified, "
+                f"but {protocol!r} leaves none. Use BoundSearch(choose_by='bound')."
+            )
+        parts.append(rest)
     if not all(np.array_equal(part, parts[0]) for part in parts):
         raise ValueError(
             "To rank candidates without certified rows, all must certify on the same rows, but the "

@@ -24,6 +24,8 @@ _PRIOR = 0.5
 # Smallest group, as a share of the rows that can be picked, and its growth with those picked.
 _SMALLEST_GROUP = 0.01
 _GROWTH = 0.5
+# Rows moved first, where nothing is known yet.
+_FEWEST = 20
 
 
 class PickToLearn(FirstPartMixin, BaseEstimator):
@@ -37,9 +39,10 @@ class PickToLearn(FirstPartMixin, BaseEstimator):
 
     Parameters
     ----------
-    prior_fraction : float or "auto", default="auto"
+    prior_fraction : float, None or "auto", default="auto"
         Share of the rows in the first part. "auto" takes half of them, and certifies nothing below
-        100 rows.
+        100 rows. None does without a first part: the first rows in the random order are the first
+        to be moved, one of a hundred but at least 20, and count like all that are.
     group_size : int or "auto", default="auto"
         Rows moved at a time, all of which count. "auto" takes half as many as are moved already,
         at least one of a hundred of those that can be.
@@ -83,7 +86,7 @@ class PickToLearn(FirstPartMixin, BaseEstimator):
 
     def __init__(
         self,
-        prior_fraction: float | Literal["auto"] = "auto",
+        prior_fraction: float | Literal["auto"] | None = "auto",
         group_size: int | Literal["auto"] = "auto",
         max_size: int | None = None,
         errors_left: bool = True,
@@ -124,6 +127,8 @@ class PickToLearn(FirstPartMixin, BaseEstimator):
             If a parameter is out of range or leaves a part without rows.
         """
         self._check()
+        if self.prior_fraction is None:
+            return 0 if n_samples > _FEWEST else n_samples
         n_prior = n_of_fraction("prior_fraction", self.prior_fraction, n_samples, auto=_PRIOR)
         return n_prior or n_samples
 
@@ -200,7 +205,8 @@ class PickToLearn(FirstPartMixin, BaseEstimator):
             seed = draw_seed(self.random_state)
         order = np.random.default_rng([seed, 0]).permutation(learner.n_samples)
         prior, rest = order[:n_prior], order[n_prior:]
-        path = PickingPath(learner, prior, rest, warm=self.warm_start)
+        n_start = 0 if n_prior else max(_FEWEST, self.group(0, len(rest)))
+        path = PickingPath(learner, prior, rest, warm=self.warm_start, n_start=n_start)
         steps = path.steps(self.group)
         found = best_step(islice(steps, n_stops)) if self.errors_left else last_step(steps)
         if found is None:
@@ -210,14 +216,21 @@ class PickToLearn(FirstPartMixin, BaseEstimator):
             protocol="compression",
             n_fit=found.fit.n_fit,
             n_validation=found.fit.n_validation,
-            majority_share=learner.majority_share(prior),
+            majority_share=learner.majority_share(prior if n_prior else rest[:n_start]),
             certified=found.record(n_stops),
-            assumptions=(IID, _PICKED, _DETERMINISTIC, *learner.assumptions, OUTSIDE),
+            assumptions=(
+                IID,
+                _PICKED if n_prior else _PICKED_ALL,
+                _DETERMINISTIC,
+                *learner.assumptions,
+                OUTSIDE,
+            ),
         )
         return found.fit, evidence
 
     def _check(self) -> None:
-        check_fraction("prior_fraction", self.prior_fraction)
+        if self.prior_fraction is not None:
+            check_fraction("prior_fraction", self.prior_fraction)
         size = self.group_size
         if not (isinstance(size, str) and size == "auto") and not _is_count(size):
             raise ValueError(
@@ -236,6 +249,11 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, Integral) and not isinstance(value, bool) and int(value) >= 1
 
 
+_PICKED_ALL = (
+    "The rows were put into random order by seed and number of rows alone; those that were not "
+    "picked were used for nothing but to decide which rows are picked: training, scaling, class "
+    "weights and early stopping saw the picked rows only."
+)
 _PICKED = (
     "The rows were put into random order by seed and number of rows alone; the first part is not "
     "certified on, and the certified rows were used for nothing but to decide which rows are "

@@ -38,18 +38,27 @@ class PickingStep:
 class PickingPath:
     """The predictors that picking leads to, one after the other.
 
-    Each is a function of the first part and of the rows moved so far, in their order, alone.
+    Each is a function of the first part and of the rows moved so far, in their order, alone. Where
+    there is no first part, nothing is known at first, so all rows are explained equally badly, and
+    the first `n_start` of them are moved in their random order.
     """
 
     def __init__(
-        self, learner: Learner, prior: NDArray[np.intp], rest: NDArray[np.intp], *, warm: bool
+        self,
+        learner: Learner,
+        prior: NDArray[np.intp],
+        rest: NDArray[np.intp],
+        *,
+        warm: bool,
+        n_start: int = 0,
     ) -> None:
         self.learner, self.prior, self.rest, self.warm = learner, prior, rest, warm
-        self.first = learner.fit(prior)
+        self.start = rest[:n_start]
+        self.first = learner.fit(np.concatenate([prior, self.start]))
 
     def fit(self, picked: NDArray[np.intp]) -> FittedModel:
         """Train on the first part and `picked`, which come after it in the order of picking."""
-        if not len(picked):
+        if len(picked) == len(self.start):
             return self.first
         rows = np.concatenate([self.prior, picked])
         if not self.warm:
@@ -62,8 +71,9 @@ class PickingPath:
 
         None stands for the one made from all rows, which nothing is left to certify.
         """
-        left, picked, moved = self.rest, self.rest[:0], self.rest[:0]
-        for n_groups in count():
+        picked, left = self.start, self.rest[len(self.start) :]
+        moved = self.learner.losses(self.first, picked).rows if len(picked) else picked
+        for n_groups in count(1 if len(picked) else 0):
             fit = self.fit(picked)
             sample = self.learner.losses(fit, left)
             yield PickingStep(fit, n_groups, moved, sample)

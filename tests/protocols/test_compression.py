@@ -7,12 +7,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, BoundSearch, TransformerClassifier, certify
@@ -384,3 +384,33 @@ def test_parameters_out_of_range(settings, message, monkeypatch):
     model = BoundedClassifier(LogisticRegression(), protocol=PickToLearn(**settings))
     with pytest.raises(ValueError, match=message):
         model.fit(*rows_and_labels(200))
+
+
+def test_without_a_first_part_all_picked_rows_count():
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:600], y[:600]
+    protocol = PickToLearn(prior_fraction=None, errors_left=False, group_size=20)
+    clf = BoundedClassifier(SVC(), protocol=protocol, random_state=0).fit(X, y)
+    record = clf.evidence_.certified
+    assert record.n_rows == 600
+    assert record.n_picked == clf.n_samples_fit_ >= 20
+    assert record.sample.n_errors == 0
+    first, _ = clf.protocol.split(600, draw_seed(0))
+    assert len(first) == 0
+    order = np.random.default_rng([draw_seed(0), 0]).permutation(600)
+    assert np.array_equal(record.picked[:20], order[:20])
+    # The picked rows, in their order, lead to the same predictor again.
+    again = SVC().fit(X[record.picked], y[record.picked])
+    assert np.array_equal(again.predict(X), clf.predict(X))
+    others = np.setdiff1d(np.arange(600), record.picked)
+    assert np.array_equal(np.sort(record.sample.rows), others)
+    assert clf.generalization_bound_ < 0.5
+
+
+def test_without_a_first_part_candidates_cannot_be_ranked_and_few_rows_are_too_few():
+    X, y = load_digits(return_X_y=True)
+    model = BoundedClassifier(SVC(), protocol=PickToLearn(prior_fraction=None), random_state=0)
+    with pytest.raises(ValueError, match="leaves none"):
+        BoundSearch(model, {"estimator__C": [1, 2]}, choose_by="training_side").fit(X, y)
+    with pytest.warns(SkboundWarning, match="too few"):
+        assert model.fit(X[:20], y[:20]).generalization_bound_ == 1.0
