@@ -40,7 +40,9 @@ NOISE = RNG.integers(0, 2, 500)
 Y = (X[:, 0] > 0).astype(int)
 TREE = BoundedClassifier(DecisionTreeClassifier(), random_state=0)
 GRID = {"estimator__max_depth": [1, 2, 3]}
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
+TINY = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, random_state=0
+)
 
 
 class Other(GridSearchCV):

@@ -25,10 +25,11 @@ def _expected_failures(estimator):
 
 
 ESTIMATORS = [
-    TransformerClassifier(),
-    TransformerClassifier(depth=4, width=64, max_epochs=15),
-    TransformerClassifier(dtype="float64"),
+    TransformerClassifier(protocol="holdout"),
+    TransformerClassifier(protocol="holdout", depth=4, width=64, max_epochs=15),
+    TransformerClassifier(protocol="holdout", dtype="float64"),
     TransformerClassifier(
+        protocol="holdout",
         architecture=TransformerArchitecture(
             attention="l2", norm="projection", norm_first=False, activation="maxmin", head="mlp"
         ),
@@ -36,7 +37,7 @@ ESTIMATORS = [
         width=16,
         max_epochs=30,
     ),
-    TransformerClassifier(n_threads=2, depth=1, width=16, max_epochs=15),
+    TransformerClassifier(protocol="holdout", n_threads=2, depth=1, width=16, max_epochs=15),
     BoundedClassifier(LogisticRegression()),
     TransformerClassifier(protocol="progressive", max_epochs=15, depth=1, width=16),
     BoundedClassifier(LogisticRegression(), protocol="progressive"),
@@ -50,8 +51,13 @@ ESTIMATORS = [
     TransformerClassifier(protocol="pac_bayes", max_epochs=15, depth=1, width=16),
     TransformerClassifier(protocol=PACBayes(predictor="average"), max_epochs=15, depth=1, width=16),
     TransformerClassifier(protocol="description_length", max_epochs=15, depth=1, width=16),
-    BoundSearch(TransformerClassifier(width=16, max_epochs=15), {"depth": [1, 2]}),
-    BoundSearch(TransformerClassifier(width=16, max_epochs=10, dtype="float64"), {"depth": [1, 2]}),
+    BoundSearch(
+        TransformerClassifier(protocol="holdout", width=16, max_epochs=15), {"depth": [1, 2]}
+    ),
+    BoundSearch(
+        TransformerClassifier(protocol="holdout", width=16, max_epochs=10, dtype="float64"),
+        {"depth": [1, 2]},
+    ),
     BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),
     BoundSearch(
         BoundedClassifier(LogisticRegression()),

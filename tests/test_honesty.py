@@ -30,7 +30,7 @@ from tests.honesty import (
     miss_rates,
 )
 
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2)
+TINY = TransformerClassifier(protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2)
 MODELS = {
     "transformer": TINY,
     "early stopping": clone(TINY).set_params(early_stopping=True, max_epochs=6),

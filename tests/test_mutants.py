@@ -16,7 +16,9 @@ from tests.honesty import (
     many_classes,
 )
 
-MODEL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=6, early_stopping=True)
+MODEL = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=6, early_stopping=True
+)
 
 
 class Stratified(Holdout):

@@ -24,7 +24,9 @@ def table(folder, name, n_fit, seed=0):
 )
 def test_a_table(shared_data, name, n_fit, worst):
     X, X_test, y, y_test = table(shared_data, name, n_fit)
-    model = TransformerClassifier(depth=1, width=32, max_epochs=30, random_state=0).fit(X, y)
+    model = TransformerClassifier(
+        protocol="holdout", depth=1, width=32, max_epochs=30, random_state=0
+    ).fit(X, y)
     error = 1 - model.score(X_test, y_test)
     assert model.generalization_bound_ <= worst
     # The test error has a sampling error of its own: its lower confidence limit must not exceed
@@ -42,7 +44,7 @@ def test_series(shared_data):
     y = np.concatenate(parts[2:])
     X, X_test, y, y_test = train_test_split(X, y, train_size=500, random_state=0)
     grid = {"depth": [1, 2], "pooling": ["cls", "mean"]}
-    model = TransformerClassifier(width=16, max_epochs=20)
+    model = TransformerClassifier(protocol="holdout", width=16, max_epochs=20)
     search = BoundSearch(model, grid, random_state=0).fit(X, y)
     assert search.certificate_.n_candidates == 4
     assert search.best_bound_ < 0.2

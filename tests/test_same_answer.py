@@ -20,37 +20,63 @@ X, Y = make_classification(300, 12, n_informative=6, n_classes=3, random_state=0
 SEQUENCES = load_digits().data[:300].reshape(-1, 8, 8), load_digits().target[:300]
 
 MODELS = {
-    "table": (TransformerClassifier(width=32, max_epochs=3, random_state=0), (X, Y)),
-    "dropout": (TransformerClassifier(width=16, dropout=0.3, max_epochs=3, random_state=0), (X, Y)),
-    "deep": (TransformerClassifier(depth=4, width=64, max_epochs=2, random_state=0), (X, Y)),
-    "mean": (TransformerClassifier(pooling="mean", max_epochs=2, random_state=0), (X, Y)),
-    "sequence": (TransformerClassifier(width=32, max_epochs=2, random_state=0), SEQUENCES),
+    "table": (
+        TransformerClassifier(protocol="holdout", width=32, max_epochs=3, random_state=0),
+        (X, Y),
+    ),
+    "dropout": (
+        TransformerClassifier(
+            protocol="holdout", width=16, dropout=0.3, max_epochs=3, random_state=0
+        ),
+        (X, Y),
+    ),
+    "deep": (
+        TransformerClassifier(protocol="holdout", depth=4, width=64, max_epochs=2, random_state=0),
+        (X, Y),
+    ),
+    "mean": (
+        TransformerClassifier(protocol="holdout", pooling="mean", max_epochs=2, random_state=0),
+        (X, Y),
+    ),
+    "sequence": (
+        TransformerClassifier(protocol="holdout", width=32, max_epochs=2, random_state=0),
+        SEQUENCES,
+    ),
     "odd": (
-        TransformerClassifier(width=6, n_heads=3, max_epochs=2, random_state=0),
+        TransformerClassifier(protocol="holdout", width=6, n_heads=3, max_epochs=2, random_state=0),
         (X[:, :7], Y),
     ),
     "narrow": (
-        TransformerClassifier(width=5, n_heads=1, pooling="mean", max_epochs=2, random_state=0),
+        TransformerClassifier(
+            protocol="holdout", width=5, n_heads=1, pooling="mean", max_epochs=2, random_state=0
+        ),
         (X[:, :6], Y),
     ),
     "three heads": (
-        TransformerClassifier(width=30, n_heads=3, max_epochs=2, n_threads=2, random_state=0),
+        TransformerClassifier(
+            protocol="holdout", width=30, n_heads=3, max_epochs=2, n_threads=2, random_state=0
+        ),
         (X[:, :1], Y),
     ),
     "two threads": (
-        TransformerClassifier(max_epochs=1, n_threads=2, random_state=0),
+        TransformerClassifier(protocol="holdout", max_epochs=1, n_threads=2, random_state=0),
         (np.repeat(X, 3, axis=1)[:, :30], Y),
     ),
     "odd features": (
-        TransformerClassifier(width=10, n_heads=2, max_epochs=2, random_state=0),
+        TransformerClassifier(
+            protocol="holdout", width=10, n_heads=2, max_epochs=2, random_state=0
+        ),
         (SEQUENCES[0][:, :, :7], SEQUENCES[1]),
     ),
     "double": (
-        TransformerClassifier(width=6, n_heads=2, dtype="float64", max_epochs=2, random_state=0),
+        TransformerClassifier(
+            protocol="holdout", width=6, n_heads=2, dtype="float64", max_epochs=2, random_state=0
+        ),
         (X[:, :7], Y),
     ),
     "decoder of ids": (
         TransformerClassifier(
+            protocol="holdout",
             width=10,
             n_heads=2,
             max_epochs=1,
@@ -62,6 +88,7 @@ MODELS = {
     ),
     "turned": (
         TransformerClassifier(
+            protocol="holdout",
             width=18,
             n_heads=3,
             pooling="mean",
@@ -74,6 +101,7 @@ MODELS = {
     ),
     "distances": (
         TransformerClassifier(
+            protocol="holdout",
             width=9,
             n_heads=3,
             max_epochs=1,
@@ -95,7 +123,9 @@ MODELS = {
         SEQUENCES,
     ),
     "stopped": (
-        TransformerClassifier(width=16, max_epochs=5, early_stopping=True, random_state=0),
+        TransformerClassifier(
+            protocol="holdout", width=16, max_epochs=5, early_stopping=True, random_state=0
+        ),
         (X, Y),
     ),
 }
@@ -155,7 +185,7 @@ GRID = {"depth": [1, 2], "dropout": [0.0, 0.2]}
 
 
 def _search(n_jobs):
-    model = TransformerClassifier(width=16, max_epochs=3)
+    model = TransformerClassifier(protocol="holdout", width=16, max_epochs=3)
     return BoundSearch(model, GRID, n_jobs=n_jobs, random_state=3).fit(X, Y)
 
 
@@ -174,7 +204,9 @@ def test_search_does_not_depend_on_jobs_or_backend(backend):
 
 @pytest.mark.parametrize("backend", ["loky", "threading"])
 def test_grid_search_does_not_depend_on_jobs_or_backend(backend):
-    model = TransformerClassifier(width=16, dropout=0.2, max_epochs=3, random_state=0)
+    model = TransformerClassifier(
+        protocol="holdout", width=16, dropout=0.2, max_epochs=3, random_state=0
+    )
 
     def search(n_jobs):
         grid = {"depth": [1, 2], "lr": [1e-3, 1e-2]}
@@ -199,7 +231,9 @@ def threads_of_the_process():
 
 
 def test_a_nested_fit_keeps_the_threads_of_the_outer_one():
-    inner = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=1).fit(X, Y)
+    inner = TransformerClassifier(
+        protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=1
+    ).fit(X, Y)
     seen = []
 
     class Nested(Callback):
@@ -208,7 +242,9 @@ def test_a_nested_fit_keeps_the_threads_of_the_outer_one():
             seen.append(torch.get_num_threads())
 
     torch.set_num_threads(2)
-    model = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, callbacks=[Nested()])
+    model = TransformerClassifier(
+        protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, callbacks=[Nested()]
+    )
     model.fit(X, Y)
     assert seen == [1, 1]
     assert torch.get_num_threads() == 2
@@ -223,7 +259,12 @@ def test_fit_leaves_random_states_threads_and_arrays_alone(n_threads):
     before, threads = _global_state(), torch.get_num_threads()
     X_given, y_given = X.copy(), Y.copy()
     model = TransformerClassifier(
-        width=16, dropout=0.2, max_epochs=2, n_threads=n_threads, early_stopping=True
+        protocol="holdout",
+        width=16,
+        dropout=0.2,
+        max_epochs=2,
+        n_threads=n_threads,
+        early_stopping=True,
     )
     params = model.get_params()
     # A random_state of None draws its seed from numpy's global state, as everywhere.
@@ -237,7 +278,9 @@ def test_fit_leaves_random_states_threads_and_arrays_alone(n_threads):
 
 def test_a_failing_fit_puts_the_threads_back():
     threads = torch.get_num_threads()
-    model = TransformerClassifier(width=16, max_epochs=2, lr=1e30, gradient_clip=None)
+    model = TransformerClassifier(
+        protocol="holdout", width=16, max_epochs=2, lr=1e30, gradient_clip=None
+    )
     with pytest.raises(ValueError, match="loss became"):
         model.fit(X, Y)
     assert torch.get_num_threads() == threads
@@ -246,7 +289,9 @@ def test_a_failing_fit_puts_the_threads_back():
 def test_fits_in_several_threads_do_not_disturb_each_other():
     torch.set_num_threads(2)
     before = _global_state()
-    model = TransformerClassifier(width=16, dropout=0.3, max_epochs=4, random_state=0)
+    model = TransformerClassifier(
+        protocol="holdout", width=16, dropout=0.3, max_epochs=4, random_state=0
+    )
     alone = clone(model).fit(X, Y)
     # Of different lengths, so that they overlap in every order.
     models = [clone(model).set_params(max_epochs=n) for n in (1, 4, 2, 4, 3, 4)]

@@ -1,5 +1,7 @@
 """Protocols: how a fit spends its rows."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from skbound.protocols._all_rows import AllRows
@@ -57,7 +59,8 @@ __all__ = [
     "resolve_protocol",
 ]
 
-_BY_NAME = {
+_BY_NAME: dict[str, Callable[[], Any]] = {
+    "auto": partial(Holdout, n_members="auto"),
     "holdout": Holdout,
     "progressive": Progressive,
     "compression": PickToLearn,

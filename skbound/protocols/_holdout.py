@@ -23,6 +23,8 @@ __all__ = ["Holdout"]
 
 _MAX_CERTIFIED = 10_000
 _SHARE, _SHARE_OF_ENSEMBLE = 0.2, 0.4
+# What "auto" takes: more rows leave less to be won, and take longer.
+_MEMBERS, _MANY_ROWS = 5, 10_000
 
 
 class Holdout(BaseEstimator):
@@ -33,9 +35,10 @@ class Holdout(BaseEstimator):
     fraction : float or "auto", default="auto"
         Share of the rows to certify on. "auto" takes a fifth (two fifths with several members), at
         most 10,000 rows, and none below 100 rows.
-    n_members : int, default=1
+    n_members : int or "auto", default=1
         Train so many predictors, which differ in their seed only, and let ``predict`` average
-        their probabilities, or count their votes where they have none.
+        their probabilities, or count their votes where they have none. "auto" takes five below
+        10,000 rows, and one from there on.
     n_jobs : int or None, default=None
         Members to train at once, by joblib. The answer does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -43,8 +46,9 @@ class Holdout(BaseEstimator):
 
     Notes
     -----
-    An ensemble errs less often than its members. Spent on certified rows, that gain can make the
-    certificate tighter at an equal true error; ``benchmarks/tightness.py`` measures by how much.
+    An ensemble errs less often than its members. Spent on certified rows, that gain makes the
+    certificate tighter at an equal true error: ``benchmarks/tightness.py`` measures by how much.
+    ``protocol="auto"`` stands for ``Holdout(n_members="auto")``.
 
     The certified rows depend on the number of rows and the seed only. They are not stratified:
     fixing the class counts would tie their losses together, and the binomial tail would no longer
@@ -54,7 +58,7 @@ class Holdout(BaseEstimator):
     def __init__(
         self,
         fraction: float | Literal["auto"] = "auto",
-        n_members: int = 1,
+        n_members: int | Literal["auto"] = 1,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
@@ -89,15 +93,38 @@ class Holdout(BaseEstimator):
         ValueError
             If a parameter is out of range or leaves a part without a row.
         """
-        self._check()
-        auto = _SHARE if self.n_members == 1 else _SHARE_OF_ENSEMBLE
+        auto = _SHARE if self.members(n_samples) == 1 else _SHARE_OF_ENSEMBLE
         n_certified = n_of_fraction("fraction", self.fraction, n_samples, auto=auto)
         return min(n_certified, _MAX_CERTIFIED) if self.fraction == "auto" else n_certified
 
+    def members(self, n_samples: int) -> int:
+        """Return how many predictors are trained.
+
+        Parameters
+        ----------
+        n_samples : int
+            Rows with a positive weight.
+
+        Returns
+        -------
+        int
+            `n_members`, unless that is "auto".
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range.
+        """
+        self._check()
+        if isinstance(self.n_members, str):
+            return _MEMBERS if n_samples < _MANY_ROWS else 1
+        return int(self.n_members)
+
     def _check(self) -> None:
         check_fraction("fraction", self.fraction)
-        if not isinstance(self.n_members, Integral) or self.n_members < 1:
-            raise ValueError(f"n_members must be an integer of at least 1, got {self.n_members!r}.")
+        n = self.n_members
+        if not (isinstance(n, str) and n == "auto") and not (isinstance(n, Integral) and n >= 1):
+            raise ValueError(f"n_members must be 'auto' or an integer of at least 1, got {n!r}.")
 
     def split(self, n_samples: int, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Split the rows at random.
@@ -145,36 +172,39 @@ class Holdout(BaseEstimator):
             If there are several members and the classifier cannot answer together with others.
         """
         fit_rows, certified_rows = self.split(learner.n_samples, seed)
-        if self.n_members > 1:
+        n_members = self.members(learner.n_samples)
+        if n_members > 1:
             require(
                 learner,
                 ["ensemble", "ensemble_rule"],
-                f"Holdout(n_members={self.n_members})",
+                f"Holdout(n_members={self.n_members!r})",
                 "that can answer together with others",
                 "Use n_members=1.",
             )
-        train = partial(self._train, learner, seed)
+        train = partial(self._train, learner, n_members, seed)
         if not len(certified_rows):
             return too_few_rows(learner, "holdout", "set some aside", "fraction=0.5", train)
         fit = train(fit_rows)
-        together = (_TOGETHER.format(self.n_members),) if self.n_members > 1 else ()
+        together = (_TOGETHER.format(n_members),) if n_members > 1 else ()
         evidence = Evidence(
             protocol="holdout",
             n_fit=fit.n_fit,
             n_validation=fit.n_validation,
             majority_share=learner.majority_share(fit_rows),
             certified=learner.losses(fit, certified_rows),
-            n_members=self.n_members,
+            n_members=n_members,
             assumptions=(IID, _SPLIT, *together, *learner.assumptions, OUTSIDE),
         )
         return fit, evidence
 
-    def _train(self, learner: Any, seed: int, rows: NDArray[np.intp]) -> FittedModel:
+    def _train(
+        self, learner: Any, n_members: int, seed: int, rows: NDArray[np.intp]
+    ) -> FittedModel:
         """Train one predictor, or several that answer together."""
-        if self.n_members == 1:
+        if n_members == 1:
             only: FittedModel = learner.fit(rows)
             return only
-        seeds = np.random.default_rng([seed, 3]).integers(2**31 - 1, size=self.n_members)
+        seeds = np.random.default_rng([seed, 3]).integers(2**31 - 1, size=n_members)
         fits = Parallel(n_jobs=self.n_jobs)(delayed(learner.fit)(rows, seed=int(s)) for s in seeds)
         model = learner.ensemble(fits, [1.0 / len(fits)] * len(fits), learner.ensemble_rule(fits))
         last: FittedModel = fits[-1]

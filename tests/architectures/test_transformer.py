@@ -13,7 +13,9 @@ from skbound.architectures import TransformerArchitecture, resolve_architecture
 
 DIGITS = load_digits()
 X, Y = DIGITS.data.reshape(-1, 8, 8)[:600], DIGITS.target[:600]
-SMALL = TransformerClassifier(depth=2, width=16, n_heads=2, max_epochs=1, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=2, width=16, n_heads=2, max_epochs=1, random_state=0
+)
 POSITIONS = ["learned", "sinusoidal", "rotary", "alibi", "none"]
 
 

@@ -23,7 +23,14 @@ FRAME = pd.DataFrame(X, columns=NAMES)
 
 def small(**params):
     return TransformerClassifier(
-        **{"depth": 1, "width": 16, "max_epochs": 2, "random_state": 0, **params}
+        **{
+            "protocol": "holdout",
+            "depth": 1,
+            "width": 16,
+            "max_epochs": 2,
+            "random_state": 0,
+            **params,
+        },
     )
 
 

@@ -24,7 +24,14 @@ WORDS = np.where(Y > 0, "yes", "no")
 
 def small(**params):
     return TransformerClassifier(
-        **{"depth": 1, "width": 16, "max_epochs": 2, "random_state": 0, **params}
+        **{
+            "protocol": "holdout",
+            "depth": 1,
+            "width": 16,
+            "max_epochs": 2,
+            "random_state": 0,
+            **params,
+        },
     )
 
 

@@ -154,7 +154,9 @@ def test_P3_threads_in_workers(backend):
 def test_P3_threads_are_put_back(n_threads):
     before = torch.get_num_threads()
     X, y = make_classification(200, 8, random_state=0)
-    model = TransformerClassifier(depth=1, width=16, max_epochs=1, n_threads=n_threads)
+    model = TransformerClassifier(
+        protocol="holdout", depth=1, width=16, max_epochs=1, n_threads=n_threads
+    )
     try:
         for outside in (1, 2):
             torch.set_num_threads(outside)

@@ -23,7 +23,14 @@ X, Y = make_classification(400, 8, n_informative=5, random_state=0)
 
 def small(**params):
     return TransformerClassifier(
-        **{"depth": 1, "width": 16, "max_epochs": 2, "random_state": 0, **params}
+        **{
+            "protocol": "holdout",
+            "depth": 1,
+            "width": 16,
+            "max_epochs": 2,
+            "random_state": 0,
+            **params,
+        },
     )
 
 

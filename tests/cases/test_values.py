@@ -29,7 +29,14 @@ NAMES = [f"feature_{i}" for i in range(8)]
 
 def small(**params):
     return TransformerClassifier(
-        **{"depth": 1, "width": 16, "max_epochs": 2, "random_state": 0, **params}
+        **{
+            "protocol": "holdout",
+            "depth": 1,
+            "width": 16,
+            "max_epochs": 2,
+            "random_state": 0,
+            **params,
+        },
     )
 
 

@@ -24,7 +24,14 @@ RARE = make_classification(
 
 def small(**params):
     return TransformerClassifier(
-        **{"depth": 1, "width": 16, "max_epochs": 3, "random_state": 0, **params}
+        **{
+            "protocol": "holdout",
+            "depth": 1,
+            "width": 16,
+            "max_epochs": 3,
+            "random_state": 0,
+            **params,
+        },
     )
 
 

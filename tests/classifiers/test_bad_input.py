@@ -16,7 +16,9 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
 Y = (X[:, 0] > 0).astype(int)
 SEQUENCES = X.reshape(60, 2, 4)
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=1, random_state=0)
+TINY = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=1, random_state=0
+)
 
 
 @pytest.fixture

@@ -17,7 +17,9 @@ DIGITS = load_digits()
 ROWS, LABELS = DIGITS.data.reshape(-1, 8, 8), DIGITS.target
 EARLY, X = ROWS[:900], ROWS[900:1500]
 Y = LABELS[900:1500]
-SMALL = TransformerClassifier(depth=1, width=16, n_heads=2, max_epochs=8, lr=1e-2, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=16, n_heads=2, max_epochs=8, lr=1e-2, random_state=0
+)
 # Too few and too short steps to change anything.
 STILL = {"lr": 1e-12, "max_epochs": 1, "weight_decay": 0.0}
 

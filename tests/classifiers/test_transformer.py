@@ -21,7 +21,9 @@ from skbound.protocols import Holdout
 from skbound.tokenizers import TableTokenizer
 
 X, Y = make_classification(200, 6, n_informative=4, random_state=0)
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
+TINY = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, random_state=0
+)
 
 
 def tiny(**params):
@@ -158,7 +160,9 @@ def test_sequences_learn():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(300, 5, 3))
     y = (rows[:, 2, 0] > 0).astype(int)
-    model = TransformerClassifier(depth=1, width=16, max_epochs=30, random_state=0).fit(rows, y)
+    model = TransformerClassifier(
+        protocol="holdout", depth=1, width=16, max_epochs=30, random_state=0
+    ).fit(rows, y)
     assert (model.n_tokens_in_, model.n_features_in_) == (5, 3)
     assert model.score(rows, y) > 0.95
 
@@ -167,7 +171,7 @@ def test_sequences_learn():
 @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
 def test_small_tables_are_learnt_with_the_defaults(load, pooling):
     rows, y = load(return_X_y=True)
-    model = TransformerClassifier(pooling=pooling, random_state=0).fit(rows, y)
+    model = TransformerClassifier(protocol="holdout", pooling=pooling, random_state=0).fit(rows, y)
     assert model.generalization_bound_ < (0.25 if load is load_iris else 0.12)
     assert not model.certificate_.vacuous
 
@@ -202,7 +206,9 @@ def test_class_weight_raises_the_recall_of_the_rare_class():
     rows, y = make_classification(
         600, 6, n_informative=3, weights=[0.93], class_sep=0.5, flip_y=0, random_state=1
     )
-    model = TransformerClassifier(depth=1, width=16, max_epochs=15, random_state=0)
+    model = TransformerClassifier(
+        protocol="holdout", depth=1, width=16, max_epochs=15, random_state=0
+    )
     recall = [
         recall_score(y, clone(model).set_params(class_weight=weight).fit(rows, y).predict(rows))
         for weight in (None, "balanced", {0: 1.0, 1: 14.0})

@@ -20,7 +20,9 @@ from skbound.inspection import Diagnostics, Suggestion, rows_needed
 from skbound.model_selection import search_advice
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=2, width=16, n_heads=2, max_epochs=5, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=2, width=16, n_heads=2, max_epochs=5, random_state=0
+)
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,9 @@ def test_single_precision_gives_nearly_the_same(pooling):
 
 def test_all_apply_to_a_trained_classifier():
     X, y = load_iris(return_X_y=True)
-    clf = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0).fit(X, y)
+    clf = TransformerClassifier(
+        protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, random_state=0
+    ).fit(X, y)
     module = clf.net_.module_
     probe = Probe(module, X, np.asarray(y), clf.tokenizer_.prepare)
     net = collect(

@@ -19,7 +19,9 @@ from skbound.exceptions import MissingEvidenceError
 from skbound.measures import MEASURES, ComplexityMeasure, Measure, measure, measure_all
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=3, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=3, random_state=0
+)
 
 
 @pytest.fixture(scope="module")

@@ -108,7 +108,7 @@ def test_same_seed_same_answer_for_any_number_of_jobs(comparison):
 
 
 def test_a_transformer_has_regularizers_of_its_own():
-    clf = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2)
+    clf = TransformerClassifier(protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2)
     found = compare_regularizers(clf, X[:200], Y[:200], cv=ShuffleSplit(2, random_state=0))
     assert list(found.rows) == [
         "none", "weight decay", "dropout", "label smoothing", "early stopping",

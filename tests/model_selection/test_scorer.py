@@ -43,7 +43,9 @@ from skbound.exceptions import SkboundWarning
 X, Y = make_classification(300, 5, random_state=0)
 TREE = BoundedClassifier(DecisionTreeClassifier(), random_state=0)
 GRID = {"estimator__max_depth": [1, 2, 3]}
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
+TINY = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, random_state=0
+)
 
 
 def test_fit_once():

@@ -22,7 +22,7 @@ from skbound.protocols import Holdout
 
 X, Y = make_classification(300, 5, random_state=0)
 TREE = BoundedClassifier(DecisionTreeClassifier())
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=3)
+TINY = TransformerClassifier(protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=3)
 GRID = {"width": [8, 16], "lr": [1e-3, 1e-2]}
 
 

@@ -211,7 +211,7 @@ def test_random_candidates_are_drawn_before_anything_is_fitted():
 
 
 def test_transformers_tell_their_size():
-    clf = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2)
+    clf = TransformerClassifier(protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2)
     grid = {"width": [8, 16], "depth": [1, 2]}
     found = BoundSearch(clf, grid, choose_by="training_side", random_state=0).fit(X, Y)
     assert found.certificate_.n_candidates == 1

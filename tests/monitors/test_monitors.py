@@ -28,7 +28,9 @@ from skbound.monitors import (
 from skbound.regularizers import SpectralNorm
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=4, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=4, random_state=0
+)
 
 
 class Keep(Callback):

@@ -323,7 +323,9 @@ def test_search_pays_for_its_candidates():
 
 def test_real_data():
     X, X_test, y, y_test = train_test_split(*load_breast_cancer(return_X_y=True), random_state=0)
-    model = TransformerClassifier(depth=1, width=16, max_epochs=20, random_state=0)
+    model = TransformerClassifier(
+        protocol="holdout", depth=1, width=16, max_epochs=20, random_state=0
+    )
     fitted = model.set_params(protocol="frozen_features").fit(X, y)
     assert (fitted.n_samples_fit_, fitted.n_samples_certified_) == (213, 213)
     assert 1.0 - fitted.score(X_test, y_test) < fitted.generalization_bound_ < 0.25

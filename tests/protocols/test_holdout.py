@@ -8,7 +8,7 @@ from sklearn.linear_model import Perceptron
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, TransformerClassifier
-from skbound.protocols import Holdout
+from skbound.protocols import Holdout, resolve_protocol
 from tests.honesty import (
     check_certificate_is_about_predict,
     check_split_ignores_labels,
@@ -83,7 +83,7 @@ def test_several_members_leave_more_rows_to_certify():
 @pytest.mark.parametrize("n_members", [0, -1, 2.0, None])
 def test_bad_numbers_of_members_are_refused(n_members):
     X, y = many_classes(n_classes=3)
-    with pytest.raises(ValueError, match="n_members must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="n_members must be 'auto' or an integer of at least 1"):
         clone(TINY).set_params(protocol__n_members=n_members).fit(X, y)
 
 
@@ -92,3 +92,25 @@ def test_real_data():
     model = clone(TINY).set_params(max_epochs=10, protocol__n_jobs=1).fit(X, y)
     assert model.n_samples_certified_ == 228
     assert model.generalization_bound_ < 0.15
+
+
+@pytest.mark.parametrize(
+    ("n", "members", "certified"), [(100, 5, 40), (9_999, 5, 4_000), (10_000, 1, 2_000)]
+)
+def test_auto_takes_several_members_where_rows_are_few(n, members, certified):
+    protocol = resolve_protocol("auto")
+    assert (protocol.members(n), protocol.n_certified(n)) == (members, certified)
+    first, rest = protocol.split(n, seed=0)
+    assert (len(first), len(rest)) == (n - certified, certified)
+
+
+def test_auto_leaves_parameters_to_be_set():
+    clf = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, protocol="auto")
+    clf.set_params(protocol__fraction=0.25, random_state=0)
+    rng = np.random.default_rng(0)
+    clf.fit(rng.normal(size=(120, 3)), rng.integers(2, size=120))
+    assert clf.n_samples_certified_ == 30
+    assert clf.evidence_.n_members == 5
+    assert "joint answer of 5 predictors" in clf.certificate_.statement()
+    with pytest.raises(ValueError, match="n_members must be 'auto' or an integer"):
+        Holdout(n_members="many").n_certified(200)

@@ -18,7 +18,9 @@ from skbound.protocols import (
 
 X, Y = load_breast_cancer(return_X_y=True)
 X, Y = X[:240, :6], Y[:240]
-TINY = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
+TINY = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, random_state=0
+)
 PROTOCOLS = [
     Holdout(),
     Holdout(n_members=2),

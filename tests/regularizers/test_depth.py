@@ -11,7 +11,9 @@ from skbound._nn._dropout import SeededDropout
 from skbound.regularizers import Linear, StochasticDepth
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=2, width=8, n_heads=2, max_epochs=2, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=2, width=8, n_heads=2, max_epochs=2, random_state=0
+)
 
 
 def prepared(net, rate, seed=0):

@@ -16,7 +16,9 @@ from skbound import TransformerClassifier
 from skbound.regularizers import Distillation, Mixup, Regularizer, SpectralBall
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=3, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=3, random_state=0
+)
 LINEAR = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[:300], Y[:300])
 
 

@@ -38,7 +38,9 @@ from skbound.regularizers import (
 )
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=1, width=16, n_heads=2, max_epochs=8, lr=5e-3, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=16, n_heads=2, max_epochs=8, lr=5e-3, random_state=0
+)
 EVERY = [
     SpectralNorm(Linear(4.0, 2.0)),
     WeightNorm(),
@@ -142,7 +144,13 @@ def test_all_at_once_on_images():
         Distillation(n_members=1),
     )  # fmt: skip
     model = TransformerClassifier(
-        depth=1, width=16, max_epochs=3, tokenizer="patches", regularizers=together, random_state=0
+        protocol="holdout",
+        depth=1,
+        width=16,
+        max_epochs=3,
+        tokenizer="patches",
+        regularizers=together,
+        random_state=0,
     )
     model.fit(images[:400], labels[:400])
     again = clone(model).fit(images[:400], labels[:400])

@@ -13,7 +13,9 @@ from skbound._random_state import draw_seed
 from skbound.regularizers import GradientPenalty, LipschitzPenalty, SharpnessAware, WeightNoise
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=1, width=8, n_heads=2, max_epochs=2, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=8, n_heads=2, max_epochs=2, random_state=0
+)
 
 
 class Keep(Callback):

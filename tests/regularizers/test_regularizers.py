@@ -15,7 +15,9 @@ from skbound.tokenizers import PatchTokenizer
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:400], Y[:400]
-SMALL = TransformerClassifier(depth=1, width=16, max_epochs=3, tokenizer="patches", random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=16, max_epochs=3, tokenizer="patches", random_state=0
+)
 
 
 class Seen(Regularizer):

@@ -51,7 +51,7 @@ class Noted(Regularizer):
 def test_strengths_move_from_step_to_step(n_epochs):
     log = []
     schedule = Linear(0.0, 1.0)
-    model = TransformerClassifier(
+    model = TransformerClassifier(protocol="holdout",
         depth=1, width=8, max_epochs=n_epochs, random_state=0, batch_size=100,
         regularizers=(Noted(log, schedule),),
     )  # fmt: skip
@@ -63,6 +63,11 @@ def test_strengths_move_from_step_to_step(n_epochs):
 def test_a_single_step_is_the_first():
     log = []
     TransformerClassifier(
-        depth=1, width=8, max_epochs=1, batch_size=600, regularizers=(Noted(log, Linear(1.0, 2.0)),)
+        protocol="holdout",
+        depth=1,
+        width=8,
+        max_epochs=1,
+        batch_size=600,
+        regularizers=(Noted(log, Linear(1.0, 2.0)),),
     ).fit(X, Y)
     assert log == [1.0]

@@ -26,7 +26,9 @@ from skbound.regularizers import (
 )
 
 X, Y = load_breast_cancer(return_X_y=True)
-SMALL = TransformerClassifier(depth=2, width=12, n_heads=2, max_epochs=3, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=2, width=12, n_heads=2, max_epochs=3, random_state=0
+)
 
 
 def spectral(matrix):

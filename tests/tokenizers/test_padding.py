@@ -12,7 +12,9 @@ LENGTHS = RNG.integers(2, 7, size=300)
 PADDING = np.arange(6) >= LENGTHS[:, None]
 ROWS = RNG.normal(3.0, 2.0, size=(300, 6, 3))
 Y = (ROWS[:, 0, 0] > 3.0).astype(int)
-SMALL = TransformerClassifier(depth=1, width=16, n_heads=2, max_epochs=2, random_state=0)
+SMALL = TransformerClassifier(
+    protocol="holdout", depth=1, width=16, n_heads=2, max_epochs=2, random_state=0
+)
 
 
 def padded(value):

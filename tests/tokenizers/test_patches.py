@@ -12,7 +12,7 @@ from skbound.tokenizers import PatchTokenizer, resolve_tokenizer
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:400], Y[:400]
-SMALL = TransformerClassifier(depth=1, width=16, max_epochs=4, random_state=0)
+SMALL = TransformerClassifier(protocol="holdout", depth=1, width=16, max_epochs=4, random_state=0)
 
 
 def patch_by_patch(images, size):

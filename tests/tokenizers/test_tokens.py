@@ -17,6 +17,7 @@ IDS = np.where(np.arange(8) < LENGTHS[:, None], RNG.integers(1, 30, size=(300, 8
 # Whether a token above 20 occurs.
 Y = (IDS > 20).any(axis=1).astype(int)
 SMALL = TransformerClassifier(
+    protocol="holdout",
     depth=1,
     width=16,
     n_heads=2,

@@ -19,7 +19,7 @@ from skbound.tokenizers import TableTokenizer
 
 X, Y = make_classification(300, 6, n_informative=4, n_classes=3, random_state=0)
 SMALL = TransformerClassifier(
-    depth=1, width=16, max_epochs=3, batch_size=64, random_state=0, n_threads=2
+    protocol="holdout", depth=1, width=16, max_epochs=3, batch_size=64, random_state=0, n_threads=2
 )
 
 
