@@ -159,7 +159,7 @@ class BoundedClassifier(CertifiedMixin, MetaEstimatorMixin, ClassifierMixin, Bas
             learner = BlackBox(self.estimator, X, y, weights, seed)
             fit, evidence = protocol.run(learner, seed)
             if evidence.evaluated is not None:
-                why = why_not_row_wise(fit.model, learner, np.unique(evidence.evaluated.rows))
+                why = why_not_row_wise(fit.model, X, np.unique(evidence.evaluated.rows))
                 if why:
                     evidence = replace(evidence, certified=None, reason=why)
             self.estimator_ = fit.model
