@@ -127,9 +127,9 @@ def wanted(data, sizes, engines):
     return [
         (name, n, split, engine)
         for n in sizes
+        for split in range(N_SPLITS)
         for name, (X, _, _) in data.items()
         if len(X) >= n + MIN_TEST and (n < 5000 or name in LARGE)
-        for split in range(N_SPLITS)
         for engine in engines
     ]
 
