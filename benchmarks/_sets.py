@@ -24,7 +24,7 @@ NAMES = (
 )  # fmt: skip
 NOISY = NAMES[::4]
 NOISE = 0.2
-N_TEST, MIN_TEST = 4000, 150
+N_TEST, MIN_TEST = 2000, 150
 N_WORDS = 24
 
 

@@ -28,19 +28,27 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 import _sets  # isort: skip (beside this script)
-from skbound import TransformerClassifier
+from skbound import BoundSearch, TransformerClassifier
 from skbound.bounds import binomial_tail_inverse
 from skbound.exceptions import SkboundWarning
-from skbound.protocols import Progressive
+from skbound.protocols import Progressive, resolve_protocol
 
 GRID = [
     dict(zip(("depth", "width", "dropout", "weight_decay"), values, strict=True))
-    for values in product((1, 3), (16, 64), (0.0, 0.2), (0.01, 0.3))
+    for values in product((1, 3), (8, 32), (0.0, 0.2), (0.01, 0.3))
 ]
 EPOCHS, DELTA, FOLDS = 25, 0.05, 5
 SIZES = (300, 1000)
 RUNGS = (0.125, 0.25, 0.5, 1.0)
 WAYS = ("all", "part", *(f"inner {share}" for share in RUNGS), "progressive", "folds")
+# Whole searches, end to end; five nets and two fifths of the rows for the winner.
+SEARCHES = {
+    "BoundSearch, grid": {"strategy": "grid"},
+    "BoundSearch, halving": {"strategy": "halving"},
+    "BoundSearch, racing": {"strategy": "racing"},
+    "BoundSearch, racing, random labels": {"strategy": "racing"},
+}
+WHOLE = -1  # in the place of a candidate
 OUT = Path(__file__).resolve().parent / "out"
 
 
@@ -71,9 +79,47 @@ def parts(n, split):
     return rest, certified, rest[: len(rest) // 5], rest[len(rest) // 5 :]
 
 
+def search(data, key):
+    """Choose by a whole search; return a line of the results file."""
+    name, n, split, _, way = key
+    X, y, X_test, y_test, tokenizer = data
+    shuffled = way.endswith("random labels")
+    if shuffled:
+        y = np.random.default_rng([split, n]).permutation(y)
+    clf = candidate({}, split, protocol="auto", tokenizer=tokenizer)
+    grid = {name: sorted({params[name] for params in GRID}) for name in GRID[0]}
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SkboundWarning)
+        found = BoundSearch(
+            clf, grid, choose_by="training_side", random_state=split, **SEARCHES[way]
+        ).fit(X, y)
+    certificate, n_fit = found.certificate_, found.certificate_.n_fit
+    spent = [
+        sum(rung for rung in RUNGS if rung <= share)
+        if SEARCHES[way]["strategy"] != "grid"
+        else share
+        for share in found.cv_results_["ranking_share"]
+    ]
+    protocol = resolve_protocol(found.best_estimator_.protocol)
+    return {
+        "set": name, "n": n, "split": split, "candidate": WHOLE, "way": way,
+        "place": GRID.index({name: found.best_params_[name] for name in GRID[0]}),
+        "scores": found.cv_results_["ranking_loss"].tolist(),
+        "shares": found.cv_results_["ranking_share"].tolist(),
+        "rows": float(0.8 * n_fit * sum(spent) + protocol.members(n) * n_fit),
+        "bound": certificate.value,
+        "vacuous": certificate.vacuous,
+        "test": None if shuffled else losses(found.best_estimator_, X_test, y_test),
+        "seconds": round(time.perf_counter() - start, 3),
+    }  # fmt: skip
+
+
 def measure(data, key):
     """Fit one candidate in one way; return a line of the results file."""
     name, n, split, number, way = key
+    if number == WHOLE:
+        return search(data, key)
     X, y, X_test, y_test, tokenizer = data
     rest, certified, scored, inner = parts(n, split)
     clf = candidate(GRID[number], split, protocol=None, tokenizer=tokenizer)
@@ -135,8 +181,8 @@ def run(names, sizes, n_splits, path, minutes):
         for split in range(n_splits)
         for name in names
         if _sets.large_enough(name, n)
-        for number in range(len(GRID))
-        for way in WAYS
+        for number in (*range(len(GRID)), WHOLE)
+        for way in (SEARCHES if number == WHOLE else WAYS)
         if (name, n, split, number, way) not in done
     ]
     loaded = {}
@@ -243,6 +289,17 @@ def selectors(results, case):
         bounds = column(results, case, "progressive", "bound")
         delivered = column(results, case, "progressive", "test", "error")
         add("(a) progressive", bounds, delivered, 1.25 * everything)
+    for key in SEARCHES:
+        result = results.get((*case, WHOLE, key))
+        if result is not None and result["test"] is not None:
+            found[key] = {
+                "place": result["place"],
+                "tau": float(kendalltau(result["scores"], full).statistic),
+                "chosen": float(full[result["place"]] - full.min()),
+                "delivered": result["test"]["error"],
+                "rows": result["rows"],
+                "certificate": result["bound"],
+            }
     return found
 
 
