@@ -52,7 +52,7 @@ class Other(GridSearchCV):
 @pytest.mark.parametrize(
     "inner",
     [
-        BoundSearch(TREE, GRID),
+        BoundSearch(TREE, GRID, choose_by="bound"),
         GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce()),
         make_pipeline("passthrough", GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce())),
         CalibratedClassifierCV(TREE),
@@ -61,7 +61,7 @@ class Other(GridSearchCV):
 )
 def test_candidates_that_choose_for_themselves_are_refused(inner):
     with pytest.raises(ValueError, match="carries no certificate of its own"):
-        BoundSearch(inner, {}, random_state=0).fit(X, Y)
+        BoundSearch(inner, {}, choose_by="bound", random_state=0).fit(X, Y)
 
 
 class Liar(ClassifierMixin, BaseEstimator):
@@ -152,12 +152,15 @@ def test_a_level_chosen_by_a_grid_is_refused():
         ]
     }
     with pytest.raises(ValueError, match=r"one delta, got \[0.01, 0.9\]"):
-        BoundSearch(pipeline, grid).fit(X, Y)
-    assert BoundSearch(pipeline, grid, delta=0.1).fit(X, Y).certificate_.delta == 0.1
+        BoundSearch(pipeline, grid, choose_by="bound").fit(X, Y)
+    assert (
+        BoundSearch(pipeline, grid, choose_by="bound", delta=0.1).fit(X, Y).certificate_.delta
+        == 0.1
+    )
 
 
 def test_fitting_the_winner_again_does_not_make_the_choice_free():
-    search = BoundSearch(TREE, GRID, random_state=0).fit(X, Y)
+    search = BoundSearch(TREE, GRID, choose_by="bound", random_state=0).fit(X, Y)
     search.best_estimator_.fit(X, Y)
     assert certify(search).n_candidates == 3
     assert bound_scorer(search) == -certify(search).value
@@ -223,7 +226,9 @@ def test_an_interrupt_gets_through_and_a_stop_does_not():
     model = clone(TINY).set_params(max_epochs=9)
     with pytest.raises(KeyboardInterrupt):
         clone(model).set_params(callbacks=[Interrupt()]).fit(X, Y)
-    search = BoundSearch(model.set_params(callbacks=[Interrupt()]), {"width": [8, 16]})
+    search = BoundSearch(
+        model.set_params(callbacks=[Interrupt()]), {"width": [8, 16]}, choose_by="bound"
+    )
     with pytest.raises(KeyboardInterrupt):
         search.fit(X, Y)
     stopped = clone(model).set_params(callbacks=[Stop()]).fit(X, Y)
@@ -234,7 +239,7 @@ def test_an_interrupt_gets_through_and_a_stop_does_not():
 def test_warning_filters_survive_threads(n_jobs):
     before = list(warnings.filters), warnings._showwarnmsg_impl
     with parallel_config(backend="threading"):
-        BoundSearch(TREE, GRID, n_jobs=n_jobs, random_state=0).fit(X, Y)
+        BoundSearch(TREE, GRID, choose_by="bound", n_jobs=n_jobs, random_state=0).fit(X, Y)
     assert (list(warnings.filters), warnings._showwarnmsg_impl) == before
 
 
@@ -243,7 +248,12 @@ def test_a_certified_classifier_inside_trains_on_all_rows_it_gets():
     assert model.n_samples_fit_ == 400
     assert model.estimator_[-1].n_samples_fit_ == 400
     grid = {"estimator": [TINY, LogisticRegression()]}
-    assert BoundSearch(BoundedClassifier(TINY), grid, random_state=0).fit(X, Y).n_candidates_ == 2
+    assert (
+        BoundSearch(BoundedClassifier(TINY), grid, choose_by="bound", random_state=0)
+        .fit(X, Y)
+        .n_candidates_
+        == 2
+    )
 
 
 def test_weights_of_certified_rows_do_not_reach_the_training():
@@ -256,7 +266,9 @@ def test_weights_of_certified_rows_do_not_reach_the_training():
 
 
 def test_results_of_an_earlier_fit_do_not_linger():
-    search = BoundSearch(TREE, GRID, random_state=0, return_estimators=True).fit(X, Y)
+    search = BoundSearch(TREE, GRID, choose_by="bound", random_state=0, return_estimators=True).fit(
+        X, Y
+    )
     search.set_params(return_estimators=False).fit(X, Y)
     assert not hasattr(search, "estimators_")
     model = clone(TINY).fit(X, Y)

@@ -11,7 +11,7 @@ def test_demo(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "24 Transformers, one fit each" in printed
     assert printed.count("<- chosen") == 1
-    assert "The choice among 24 candidates is paid for" in printed
+    assert "chosen among 24 by its losses on rows that are not certified" in printed
     assert "Its error on the 360 rows put away, read only now" in printed
     assert picture.stat().st_size > 10_000
 

@@ -52,16 +52,22 @@ ESTIMATORS = [
     TransformerClassifier(protocol=PACBayes(predictor="average"), max_epochs=15, depth=1, width=16),
     TransformerClassifier(protocol="description_length", max_epochs=15, depth=1, width=16),
     BoundSearch(
-        TransformerClassifier(protocol="holdout", width=16, max_epochs=15), {"depth": [1, 2]}
+        TransformerClassifier(protocol="holdout", width=16, max_epochs=15),
+        {"depth": [1, 2]},
+        choose_by="bound",
     ),
     BoundSearch(
         TransformerClassifier(protocol="holdout", width=16, max_epochs=10, dtype="float64"),
         {"depth": [1, 2]},
+        choose_by="bound",
     ),
-    BoundSearch(BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}),
+    BoundSearch(
+        BoundedClassifier(LogisticRegression()), {"estimator__C": [0.1, 1.0]}, choose_by="bound"
+    ),
     BoundSearch(
         BoundedClassifier(LogisticRegression()),
         {"estimator__C": [0.1, 1.0]},
+        choose_by="bound",
         candidate_weights="informed",
     ),
     TableTokenizer(),

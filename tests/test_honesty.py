@@ -88,7 +88,9 @@ def test_the_certificate_survives_the_choice():
     n_runs, paid, unpaid = 100, 0, 0
     for run in range(n_runs):
         X, y = world.sample(300, random_state=run)
-        search = BoundSearch(BoundedClassifier(tree), grid, random_state=run).fit(X, y)
+        search = BoundSearch(
+            BoundedClassifier(tree), grid, choose_by="bound", random_state=run
+        ).fit(X, y)
         risk = world.risk(search.predict)
         mutant = replace(search.best_estimator_.evidence_, n_candidates=1)
         paid += search.best_bound_ < risk
@@ -99,11 +101,17 @@ def test_the_certificate_survives_the_choice():
 
 def test_every_candidate_is_on_the_common_split():
     X, y = many_classes()
-    search = BoundSearch(TINY, {"width": [4, 8]}, random_state=5, return_estimators=True).fit(X, y)
+    search = BoundSearch(
+        TINY, {"width": [4, 8]}, choose_by="bound", random_state=5, return_estimators=True
+    ).fit(X, y)
     rows = [model.evidence_.certified.rows for model in search.estimators_]
     assert np.array_equal(*rows)
     other = BoundSearch(
-        MODELS["tree"], {"estimator__max_depth": [2]}, random_state=5, return_estimators=True
+        MODELS["tree"],
+        {"estimator__max_depth": [2]},
+        choose_by="bound",
+        random_state=5,
+        return_estimators=True,
     ).fit(X, y)
     assert np.array_equal(other.estimators_[0].evidence_.certified.rows, rows[0])
     assert len(search.estimators_) == len(ParameterGrid(search.param_grid))

@@ -186,7 +186,7 @@ GRID = {"depth": [1, 2], "dropout": [0.0, 0.2]}
 
 def _search(n_jobs):
     model = TransformerClassifier(protocol="holdout", width=16, max_epochs=3)
-    return BoundSearch(model, GRID, n_jobs=n_jobs, random_state=3).fit(X, Y)
+    return BoundSearch(model, GRID, choose_by="bound", n_jobs=n_jobs, random_state=3).fit(X, Y)
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])

@@ -56,7 +56,7 @@ class BoundSearch(
         after looking is not paid for.
     delta : float or None, default=None
         Level for the whole choice; None takes the estimator's own.
-    choose_by : {"training_side", "bound"}, default="bound"
+    choose_by : {"training_side", "bound"}, default="training_side"
         What decides. "training_side" needs a protocol that splits the rows once, such as a
         hold-out, and candidates that share the split.
     strategy : {"grid", "halving", "racing", "random"}, default="grid"
@@ -179,7 +179,7 @@ class BoundSearch(
         param_grid,
         *,
         delta=None,
-        choose_by="bound",
+        choose_by="training_side",
         strategy="grid",
         n_iter=None,
         candidate_weights="uniform",

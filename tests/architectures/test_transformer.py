@@ -59,7 +59,7 @@ def test_a_grid_over_positions(search):
         found = GridSearchCV(clone(SMALL), grid, scoring=bound_scorer, cv=FitOnce()).fit(X, Y)
         assert len(set(found.cv_results_["mean_test_score"])) > 1
     else:
-        found = BoundSearch(clone(SMALL), grid, random_state=0).fit(X, Y)
+        found = BoundSearch(clone(SMALL), grid, choose_by="bound", random_state=0).fit(X, Y)
     chosen = found.best_params_["architecture__positions"]
     assert found.best_estimator_.architecture.positions == chosen
 

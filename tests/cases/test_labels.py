@@ -148,7 +148,7 @@ def test_L3_labels_come_back_as_they_were(kind, wrapper):
 @pytest.mark.parametrize("kind", ["words", "bool", "object_words", "category", "gaps"])
 def test_L3_in_a_search(kind):
     given, expected = LABELS[kind]
-    search = BoundSearch(small(), {"lr": [1e-3]}, random_state=0).fit(X, given)
+    search = BoundSearch(small(), {"lr": [1e-3]}, choose_by="bound", random_state=0).fit(X, given)
     assert search.classes_.tolist() == expected
     assert set(search.predict(X).tolist()) <= set(expected)
 
@@ -205,7 +205,9 @@ def test_L5_a_single_class_in_few_rows(n_samples):
 
 
 def test_L5_a_single_class_in_a_search():
-    search = BoundSearch(small(), {"depth": [1, 2]}, random_state=0).fit(X, np.zeros(400))
+    search = BoundSearch(small(), {"depth": [1, 2]}, choose_by="bound", random_state=0).fit(
+        X, np.zeros(400)
+    )
     assert set(search.predict(X)) == {0.0}
     assert 0.0 < search.generalization_bound_ < 0.1
 

@@ -206,14 +206,16 @@ def test_K3_inside_searches(kind):
     grid = {name: [small().get_params()[name], value]}
     search = GridSearchCV(small(), grid, scoring=bound_scorer, cv=FitOnce()).fit(X, Y)
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
-    own = BoundSearch(small(), grid, random_state=0, error_score="raise").fit(X, Y)
+    own = BoundSearch(small(), grid, choose_by="bound", random_state=0, error_score="raise").fit(
+        X, Y
+    )
     assert own.n_candidates_ == 2
 
 
 UNFITTED = {
     "transformer": small,
     "bounded": lambda: BoundedClassifier(LogisticRegression()),
-    "search": lambda: BoundSearch(small(), {"lr": [1e-3]}),
+    "search": lambda: BoundSearch(small(), {"lr": [1e-3]}, choose_by="bound"),
     "failed": lambda: _failed(small()),
     "cloned": lambda: clone(small().fit(X, Y)),
 }
@@ -264,7 +266,9 @@ def test_K5_fitted_is_fitted():
 CLASSIFIERS = {
     "transformer": small,
     "bounded": lambda: BoundedClassifier(DecisionTreeClassifier(), random_state=0),
-    "search": lambda: BoundSearch(small(max_epochs=1), {"lr": [1e-3]}, random_state=0),
+    "search": lambda: BoundSearch(
+        small(max_epochs=1), {"lr": [1e-3]}, choose_by="bound", random_state=0
+    ),
 }
 PIPES = {
     "bare": lambda model: model,

@@ -155,7 +155,11 @@ def test_G3_the_own_search_fits_once_and_pays(return_estimators):
     FITS.clear()
     model = Counted(depth=1, width=16, max_epochs=1)
     search = BoundSearch(
-        model, {"lr": [1e-3, 1e-2]}, random_state=0, return_estimators=return_estimators
+        model,
+        {"lr": [1e-3, 1e-2]},
+        choose_by="bound",
+        random_state=0,
+        return_estimators=return_estimators,
     ).fit(X, Y)
     assert FITS == [400] * 2
     assert search.certificate_.n_candidates == search.n_candidates_ == 2
@@ -223,7 +227,7 @@ def test_G5_choice_by_a_function(scoring):
 
 
 def test_G5_the_own_search_has_all_of_it():
-    search = BoundSearch(small(), {"lr": [1e-3, 1e-2]}, random_state=0).fit(X, Y)
+    search = BoundSearch(small(), {"lr": [1e-3, 1e-2]}, choose_by="bound", random_state=0).fit(X, Y)
     assert search.best_score_ == -search.best_estimator_.generalization_bound_
     assert search.score(X, Y) == np.mean(search.predict(X) == Y)
 

@@ -43,7 +43,7 @@ def small(**params):
 MODELS = {
     "transformer": small(),
     "bounded": BoundedClassifier(LogisticRegression(), random_state=0),
-    "search": BoundSearch(small(), {"lr": [1e-3]}, random_state=0),
+    "search": BoundSearch(small(), {"lr": [1e-3]}, choose_by="bound", random_state=0),
 }
 HOLES = {
     "nan": (np.nan, "NaN"),

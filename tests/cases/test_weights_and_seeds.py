@@ -81,7 +81,7 @@ def test_W1_weights_act_on_training_only(early_stopping):
     [
         BoundedClassifier(DecisionTreeClassifier(max_depth=2), random_state=0),
         BoundedClassifier(make_pipeline(LogisticRegression()), random_state=0),
-        BoundSearch(small(max_epochs=1), {"lr": [1e-3]}, random_state=0),
+        BoundSearch(small(max_epochs=1), {"lr": [1e-3]}, choose_by="bound", random_state=0),
     ],
     ids=["bounded", "pipeline", "search"],
 )
@@ -187,7 +187,10 @@ SEEDED = {
     "dropout": lambda seed: small(random_state=seed, dropout=0.3),
     "bounded": lambda seed: BoundedClassifier(DecisionTreeClassifier(), random_state=seed),
     "search": lambda seed: BoundSearch(
-        small(random_state=None, max_epochs=1), {"lr": [1e-3, 1e-2]}, random_state=seed
+        small(random_state=None, max_epochs=1),
+        {"lr": [1e-3, 1e-2]},
+        choose_by="bound",
+        random_state=seed,
     ),
 }
 

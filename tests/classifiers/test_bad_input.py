@@ -179,7 +179,7 @@ class Failing(LogisticRegression):
 
 
 def test_a_search_whose_candidates_all_fail():
-    search = BoundSearch(BoundedClassifier(Failing()), {"estimator__C": [1, 2]})
+    search = BoundSearch(BoundedClassifier(Failing()), {"estimator__C": [1, 2]}, choose_by="bound")
     with pytest.raises(ValueError, match=r"All 2 candidates failed\. The first: no luck"):
         search.fit(X, Y)
     assert not hasattr(search, "best_estimator_")
@@ -188,13 +188,19 @@ def test_a_search_whose_candidates_all_fail():
 @pytest.mark.parametrize(
     ("search", "message"),
     [
-        (BoundSearch(TINY, {"dept": [1]}), "Invalid parameter 'dept'.*Valid parameters"),
-        (BoundSearch(TINY, {"delta": [0.1, 0.2]}), "must not hold delta"),
-        (BoundSearch(TINY, {"depth": []}), "(?i)non-empty|empty"),
-        (BoundSearch(TINY, []), "empty grid"),
-        (BoundSearch(TINY, {"depth": [1]}, delta=2.0), "'delta' parameter"),
-        (BoundSearch(TINY, {"protocol": [None]}), "certifies nothing"),
-        (BoundSearch(LogisticRegression(), {"C": [1]}), "carries no certificate"),
+        (
+            BoundSearch(TINY, {"dept": [1]}, choose_by="bound"),
+            "Invalid parameter 'dept'.*Valid parameters",
+        ),
+        (BoundSearch(TINY, {"delta": [0.1, 0.2]}, choose_by="bound"), "must not hold delta"),
+        (BoundSearch(TINY, {"depth": []}, choose_by="bound"), "(?i)non-empty|empty"),
+        (BoundSearch(TINY, [], choose_by="bound"), "empty grid"),
+        (BoundSearch(TINY, {"depth": [1]}, choose_by="bound", delta=2.0), "'delta' parameter"),
+        (BoundSearch(TINY, {"protocol": [None]}, choose_by="bound"), "certifies nothing"),
+        (
+            BoundSearch(LogisticRegression(), {"C": [1]}, choose_by="bound"),
+            "carries no certificate",
+        ),
     ],
 )
 @pytest.mark.usefixtures("no_training")

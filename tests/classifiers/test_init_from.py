@@ -94,7 +94,7 @@ def test_other_protocols_start_there_too(earlier, protocol):
 
 def test_searches_and_copies(earlier):
     base = clone(SMALL).set_params(max_epochs=1, init_from=FrozenEstimator(earlier))
-    search = BoundSearch(base, {"lr": [1e-4, 1e-2]}, random_state=0).fit(X, Y)
+    search = BoundSearch(base, {"lr": [1e-4, 1e-2]}, choose_by="bound", random_state=0).fit(X, Y)
     assert search.best_bound_ < 0.3
     model = clone(base).fit(X, Y)
     again = pickle.loads(pickle.dumps(model))

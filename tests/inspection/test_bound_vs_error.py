@@ -15,7 +15,11 @@ from skbound.inspection import BoundVsErrorDisplay
 X, Y = make_classification(400, 5, random_state=0)
 GRID = {"estimator__max_depth": [1, 2, 3, 4]}
 SEARCH = BoundSearch(
-    BoundedClassifier(DecisionTreeClassifier()), GRID, random_state=0, return_estimators=True
+    BoundedClassifier(DecisionTreeClassifier()),
+    GRID,
+    choose_by="bound",
+    random_state=0,
+    return_estimators=True,
 )
 
 
@@ -55,7 +59,7 @@ def test_a_single_candidate():
 
 
 def test_a_search_that_kept_only_the_best():
-    search = BoundSearch(SEARCH.estimator, GRID, random_state=0)
+    search = BoundSearch(SEARCH.estimator, GRID, choose_by="bound", random_state=0)
     with pytest.raises(NotFittedError):
         BoundVsErrorDisplay.from_search(search, X, Y)
     with pytest.raises(ValueError, match="return_estimators=True"):

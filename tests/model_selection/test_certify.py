@@ -55,7 +55,7 @@ def test_a_lone_estimator(model):
             ),
             4,
         ),
-        (BoundSearch(TREE, GRID, random_state=0), 4),
+        (BoundSearch(TREE, GRID, choose_by="bound", random_state=0), 4),
     ],
     ids=["grid", "grid cv=3", "random", "halving", "two scores", "bound search"],
 )
@@ -74,7 +74,7 @@ def test_searches_pay_for_their_candidates(search, n_candidates):
 
 
 def test_nested_choices_multiply():
-    inner = BoundSearch(TREE, GRID, random_state=0)
+    inner = BoundSearch(TREE, GRID, choose_by="bound", random_state=0)
     outer = GridSearchCV(
         inner, {"param_grid": [GRID, {"estimator__max_depth": [5, 6]}]},
         scoring=bound_scorer, cv=FitOnce(),
@@ -83,7 +83,7 @@ def test_nested_choices_multiply():
 
 
 def test_candidates_cannot_be_talked_away():
-    search = BoundSearch(TREE, GRID, random_state=0).fit(X, Y)
+    search = BoundSearch(TREE, GRID, choose_by="bound", random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="at least the 4 that the search recorded, got 1"):
         certify(search, n_candidates=1)
     assert certify(search, n_candidates=9).n_candidates == 9

@@ -31,7 +31,7 @@ class Counted(DecisionTreeClassifier):
 
 def search_of(folder, depths=DEPTHS, **settings):
     grid = {"estimator__max_depth": depths}
-    settings = {"random_state": 0} | settings
+    settings = {"choose_by": "bound", "random_state": 0} | settings
     return BoundSearch(BoundedClassifier(Counted()), grid, checkpoint=folder, **settings)
 
 

@@ -37,7 +37,7 @@ GRID = {"estimator__max_depth": [1, 2, 4, 8, 12]}
 
 def search_of(**settings):
     settings = {"candidate_weights": "informed", "random_state": 0} | settings
-    return BoundSearch(TREE, GRID, **settings)
+    return BoundSearch(TREE, GRID, choose_by="bound", **settings)
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +83,7 @@ def test_every_candidate_is_bounded_at_its_share_and_the_smallest_wins(search):
 
 def test_the_default_is_what_it_was():
     uniform = search_of(candidate_weights="uniform", return_estimators=True).fit(X, Y)
-    plain = BoundSearch(TREE, GRID, random_state=0).fit(X, Y)
+    plain = BoundSearch(TREE, GRID, choose_by="bound", random_state=0).fit(X, Y)
     assert uniform.certificate_ == plain.certificate_
     assert "share" not in plain.cv_results_
     for model, bound in zip(uniform.estimators_, plain.cv_results_["bound"], strict=True):
@@ -131,7 +131,11 @@ def test_certified_rows_are_read_after_the_ranking_only():
     numbered = np.c_[np.arange(400), X]
     model = BoundedClassifier(Recorder())
     search = BoundSearch(
-        model, {"estimator__constant": [0, 1]}, candidate_weights="informed", random_state=0
+        model,
+        {"estimator__constant": [0, 1]},
+        choose_by="bound",
+        candidate_weights="informed",
+        random_state=0,
     ).fit(numbered, Y)
     certified = search.evidence_.certified.rows
     # Each fit ends with a look at 16 of the rows that it was evaluated on, at once and one by one.
@@ -172,10 +176,12 @@ def test_splits_that_differ_or_are_not_told_are_refused():
         {"protocol": [Holdout(random_state=1), Holdout()]},
     ):
         with pytest.raises(ValueError, match="certify on the same rows"):
-            BoundSearch(TREE, grid, candidate_weights="informed", random_state=0).fit(X, Y)
+            BoundSearch(
+                TREE, grid, choose_by="bound", candidate_weights="informed", random_state=0
+            ).fit(X, Y)
     model = clone(TREE).set_params(protocol="cross_fit")
     with pytest.raises(ValueError, match="must split the rows once"):
-        BoundSearch(model, GRID, candidate_weights="informed").fit(X, Y)
+        BoundSearch(model, GRID, choose_by="bound", candidate_weights="informed").fit(X, Y)
     with pytest.raises(ValueError, match="candidate_weights"):
         search_of(candidate_weights="ranked").fit(X, Y)
 
@@ -200,7 +206,9 @@ def test_further_choices_leave_a_share_of_the_share(search):
 def test_pipelines_weights_transformers_and_jobs():
     pipeline = make_pipeline(StandardScaler(), TREE)
     grid = {f"boundedclassifier__{name}": values for name, values in GRID.items()}
-    piped = BoundSearch(pipeline, grid, candidate_weights="informed", random_state=0)
+    piped = BoundSearch(
+        pipeline, grid, choose_by="bound", candidate_weights="informed", random_state=0
+    )
     with pytest.warns(SkboundWarning, match="standardscaler"):
         piped.fit(X, Y)
     assert piped.cv_results_["share"].max() > 0.6
@@ -212,7 +220,7 @@ def test_pipelines_weights_transformers_and_jobs():
         depth=1, width=8, n_heads=2, max_epochs=2, protocol=FrozenFeatures()
     )
     found = BoundSearch(
-        tiny, {"lr": [1e-3, 1e-2]}, candidate_weights="informed", random_state=0
+        tiny, {"lr": [1e-3, 1e-2]}, choose_by="bound", candidate_weights="informed", random_state=0
     ).fit(X, Y)
     assert found.certificate_.name == "covering"
     assert sorted(found.cv_results_["share"]) == pytest.approx([0.2, 0.8])
@@ -228,8 +236,10 @@ def test_few_rows_certify_nothing_and_rank_nothing():
 def test_a_search_with_informed_weights_beats_equal_ones_when_the_ranking_is_right():
     X, Y = make_classification(400, 6, class_sep=2.0, random_state=1)
     noise = {"estimator": [LogisticRegression(), *[Recorder(k % 2) for k in range(15)]]}
-    informed = BoundSearch(TREE, noise, candidate_weights="informed", random_state=0).fit(X, Y)
-    equal = BoundSearch(TREE, noise, random_state=0).fit(X, Y)
+    informed = BoundSearch(
+        TREE, noise, choose_by="bound", candidate_weights="informed", random_state=0
+    ).fit(X, Y)
+    equal = BoundSearch(TREE, noise, choose_by="bound", random_state=0).fit(X, Y)
     assert informed.best_index_ == equal.best_index_ == 0
     assert informed.best_bound_ < equal.best_bound_
 

@@ -137,7 +137,7 @@ def test_transparent_wrappers():
     search = GridSearchCV(TREE, GRID, scoring=bound_scorer, cv=FitOnce()).fit(X, Y)
     # The inner search chose among three with the help of the certified rows.
     assert bound_scorer(search) == BoundScorer(n_candidates=3)(search.best_estimator_)
-    search = BoundSearch(TREE, GRID, random_state=0).fit(X, Y)
+    search = BoundSearch(TREE, GRID, choose_by="bound", random_state=0).fit(X, Y)
     assert bound_scorer(search) == search.best_score_
 
 

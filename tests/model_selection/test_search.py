@@ -28,7 +28,9 @@ GRID = {"width": [8, 16], "lr": [1e-3, 1e-2]}
 
 @pytest.fixture(scope="module")
 def search():
-    return BoundSearch(TINY, GRID, random_state=0, return_estimators=True).fit(X, Y)
+    return BoundSearch(TINY, GRID, choose_by="bound", random_state=0, return_estimators=True).fit(
+        X, Y
+    )
 
 
 def test_the_returned_fit_is_the_certified_fit(search):
@@ -54,7 +56,7 @@ def test_every_candidate_is_bounded_at_its_share(search):
 def test_the_best_parameters_are_those_of_the_best_fit(search):
     params = search.best_estimator_.get_params()
     assert all(params[name] == value for name, value in search.best_params_.items())
-    again = BoundSearch(TINY, GRID, random_state=0).fit(X, Y)
+    again = BoundSearch(TINY, GRID, choose_by="bound", random_state=0).fit(X, Y)
     assert again.best_params_ == search.best_params_
     assert not hasattr(again, "estimators_")
 
@@ -66,7 +68,9 @@ def test_results_are_laid_out_as_in_scikit_learn(search):
         assert column in frame
     assert list(search.cv_results_["params"]) == list(ParameterGrid(GRID))
     assert search.cv_results_["rank_test_score"][search.best_index_] == 1
-    ragged = BoundSearch(TINY, [{"width": [8]}, {"lr": [0.01]}], random_state=0).fit(X, Y)
+    ragged = BoundSearch(
+        TINY, [{"width": [8]}, {"lr": [0.01]}], choose_by="bound", random_state=0
+    ).fit(X, Y)
     assert ragged.cv_results_["param_width"].mask.tolist() == [False, True]
 
 
@@ -79,7 +83,9 @@ def test_score_is_accuracy(search):
 
 
 def test_the_level_of_the_search():
-    strict = BoundSearch(TREE, {"estimator__max_depth": [1, 2]}, delta=0.01, random_state=0)
+    strict = BoundSearch(
+        TREE, {"estimator__max_depth": [1, 2]}, choose_by="bound", delta=0.01, random_state=0
+    )
     strict.fit(X, Y)
     assert strict.certificate_.delta == strict.best_estimator_.delta == 0.01
     loose = clone(strict).set_params(delta=None).fit(X, Y)
@@ -91,7 +97,7 @@ def test_ties_go_to_the_smaller_brier_loss_and_then_to_the_first():
     table = load_breast_cancer(return_X_y=True)
     model = BoundedClassifier(make_pipeline(StandardScaler(), LogisticRegression()))
     grid = {"estimator__logisticregression__C": [0.001, 0.1, 1.0, 0.1, 10.0]}
-    search = BoundSearch(model, grid, random_state=0).fit(*table)
+    search = BoundSearch(model, grid, choose_by="bound", random_state=0).fit(*table)
     results = search.cv_results_
     tied = np.flatnonzero(results["bound"] == results["bound"].min())
     assert len(tied) > 1
@@ -110,7 +116,10 @@ class Moody(LogisticRegression):
 
 def test_a_failed_candidate_costs_only_itself_and_is_counted():
     search = BoundSearch(
-        BoundedClassifier(Moody()), {"estimator__C": [0.1, 1.0, 10.0]}, random_state=0
+        BoundedClassifier(Moody()),
+        {"estimator__C": [0.1, 1.0, 10.0]},
+        choose_by="bound",
+        random_state=0,
     )
     with pytest.warns(FitFailedWarning, match=r"1 of 3 candidates failed.*C is too large"):
         search.fit(X, Y)
@@ -122,19 +131,23 @@ def test_a_failed_candidate_costs_only_itself_and_is_counted():
 
 
 def test_width_that_does_not_divide_fails_alone():
-    search = BoundSearch(TINY, {"width": [8, 9]}, random_state=0)
+    search = BoundSearch(TINY, {"width": [8, 9]}, choose_by="bound", random_state=0)
     with pytest.warns(FitFailedWarning, match="multiple of n_heads"):
         search.fit(X, Y)
 
 
 def test_choosing_between_kinds_of_classifiers():
     kinds = [LogisticRegression(), DecisionTreeClassifier(), HistGradientBoostingClassifier()]
-    search = BoundSearch(BoundedClassifier(kinds[0]), {"estimator": kinds}, random_state=0)
+    search = BoundSearch(
+        BoundedClassifier(kinds[0]), {"estimator": kinds}, choose_by="bound", random_state=0
+    )
     search.fit(X, Y)
     assert type(search.best_estimator_.estimator_) is type(search.best_params_["estimator"])
     pipeline = Pipeline([("clf", TINY)])
     grid = {"clf": [TINY, BoundedClassifier(LogisticRegression())]}
-    assert BoundSearch(pipeline, grid, random_state=0).fit(X, Y).n_candidates_ == 2
+    assert (
+        BoundSearch(pipeline, grid, choose_by="bound", random_state=0).fit(X, Y).n_candidates_ == 2
+    )
 
 
 def test_a_pipeline_warns_once_and_says_so_in_the_certificate():
@@ -142,7 +155,7 @@ def test_a_pipeline_warns_once_and_says_so_in_the_certificate():
     grid = {"transformerclassifier__width": [8, 16]}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        search = BoundSearch(pipeline, grid, random_state=0).fit(X, Y)
+        search = BoundSearch(pipeline, grid, choose_by="bound", random_state=0).fit(X, Y)
     assert [w.category for w in caught] == [SkboundWarning]
     assert "standardscaler" in search.certificate_.caveats[0]
     assert "standardscaler" in search.certificate_.statement()
@@ -150,27 +163,37 @@ def test_a_pipeline_warns_once_and_says_so_in_the_certificate():
 
 def test_weights_reach_every_fit():
     weights = np.r_[np.ones(200), np.zeros(100)]
-    search = BoundSearch(TINY, {"width": [8]}, random_state=0).fit(X, Y, sample_weight=weights)
+    search = BoundSearch(TINY, {"width": [8]}, choose_by="bound", random_state=0).fit(
+        X, Y, sample_weight=weights
+    )
     best = search.best_estimator_
     assert best.n_samples_fit_ + best.n_samples_certified_ == 200
     pipeline = make_pipeline("passthrough", TINY)
-    piped = BoundSearch(pipeline, {"transformerclassifier__width": [8]}, random_state=0)
+    piped = BoundSearch(
+        pipeline, {"transformerclassifier__width": [8]}, choose_by="bound", random_state=0
+    )
     piped.fit(X, Y, sample_weight=weights)
     assert piped.best_bound_ == search.best_bound_
 
 
 def test_a_protocol_of_ones_own_keeps_its_fraction_and_gets_the_common_seed():
     model = clone(TREE).set_params(protocol=Holdout(0.5))
-    search = BoundSearch(model, {"estimator__max_depth": [1, 2]}, random_state=0).fit(X, Y)
+    search = BoundSearch(
+        model, {"estimator__max_depth": [1, 2]}, choose_by="bound", random_state=0
+    ).fit(X, Y)
     assert search.best_estimator_.n_samples_certified_ == 150
     grid = {"protocol__fraction": [0.2, 0.5]}
-    search = BoundSearch(TREE, grid, random_state=0, return_estimators=True).fit(X, Y)
+    search = BoundSearch(TREE, grid, choose_by="bound", random_state=0, return_estimators=True).fit(
+        X, Y
+    )
     assert [m.n_samples_certified_ for m in search.estimators_] == [60, 150]
 
 
 def test_few_rows_end_vacuous_with_a_warning():
     with pytest.warns(SkboundWarning, match="Nothing is certified"):
-        search = BoundSearch(TREE, {"estimator__max_depth": [1, 2]}).fit(X[:80], Y[:80])
+        search = BoundSearch(TREE, {"estimator__max_depth": [1, 2]}, choose_by="bound").fit(
+            X[:80], Y[:80]
+        )
     assert search.best_bound_ == 1.0
 
 
@@ -180,13 +203,15 @@ def test_random_labels_end_vacuous():
     for seed in range(20):
         labels = rng.integers(2, size=300)
         grid = {"estimator__max_depth": [1, 2, 3, 4, 5, 6]}
-        search = BoundSearch(TREE, grid, random_state=seed).fit(X, labels)
+        search = BoundSearch(TREE, grid, choose_by="bound", random_state=seed).fit(X, labels)
         held += search.certificate_.vacuous
     assert held >= 19
 
 
 def test_progress_is_shown_on_request(capsys):
-    BoundSearch(TREE, {"estimator__max_depth": [1, 2]}, random_state=0).fit(X, Y)
+    BoundSearch(TREE, {"estimator__max_depth": [1, 2]}, choose_by="bound", random_state=0).fit(X, Y)
     assert capsys.readouterr().err == ""
-    BoundSearch(TREE, {"estimator__max_depth": [1, 2]}, random_state=0, verbose=1).fit(X, Y)
+    BoundSearch(
+        TREE, {"estimator__max_depth": [1, 2]}, choose_by="bound", random_state=0, verbose=1
+    ).fit(X, Y)
     assert "smallest_bound" in capsys.readouterr().err

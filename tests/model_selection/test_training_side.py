@@ -25,7 +25,7 @@ STRATEGIES = "grid", "halving", "racing", "random"
 
 
 def search_of(**settings):
-    settings = {"choose_by": "training_side", "random_state": 0} | settings
+    settings = {"random_state": 0} | settings
     return BoundSearch(TREE, GRID, **settings)
 
 

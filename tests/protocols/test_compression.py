@@ -312,7 +312,9 @@ def test_search_pays_for_its_candidates():
     X, y = rows_and_labels()
     grid = {"estimator__max_depth": [1, 3]}
     model = BoundedClassifier(DecisionTreeClassifier(), protocol="compression")
-    search = BoundSearch(model, grid, random_state=0, return_estimators=True).fit(X, y)
+    search = BoundSearch(
+        model, grid, choose_by="bound", random_state=0, return_estimators=True
+    ).fit(X, y)
     for estimator in search.estimators_:
         alone = PickToLearnBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)
         assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12)

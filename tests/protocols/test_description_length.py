@@ -284,7 +284,9 @@ def test_automatic_options():
 
 def test_search_pays_for_its_candidates():
     X, y = many_classes(n_samples=200, n_classes=3)
-    search = BoundSearch(TINY, {"width": [4, 8]}, random_state=0, return_estimators=True)
+    search = BoundSearch(
+        TINY, {"width": [4, 8]}, choose_by="bound", random_state=0, return_estimators=True
+    )
     for estimator in search.fit(X, y).estimators_:
         alone = OccamBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)
         assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12)

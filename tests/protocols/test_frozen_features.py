@@ -311,7 +311,11 @@ def test_search_pays_for_its_candidates():
     X, y = many_classes(n_samples=240, n_classes=3)
     model = clone(TINY).set_params(protocol=FrozenFeatures(), random_state=None)
     search = BoundSearch(
-        model, {"protocol__n_directions": [1, 2]}, random_state=0, return_estimators=True
+        model,
+        {"protocol__n_directions": [1, 2]},
+        choose_by="bound",
+        random_state=0,
+        return_estimators=True,
     ).fit(X, y)
     for estimator in search.estimators_:
         alone = CoveringBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)

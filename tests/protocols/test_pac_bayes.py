@@ -416,7 +416,9 @@ def test_names_and_parameters():
 
 def test_search_pays_for_its_candidates():
     X, y = many_classes(n_samples=240, n_classes=3)
-    search = BoundSearch(TINY, {"depth": [1, 2]}, return_estimators=True).fit(X, y)
+    search = BoundSearch(TINY, {"depth": [1, 2]}, choose_by="bound", return_estimators=True).fit(
+        X, y
+    )
     for estimator in search.estimators_:
         alone = PACBayesFixedRatesBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)
         assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12)

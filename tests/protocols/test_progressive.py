@@ -221,7 +221,9 @@ def test_search_pays_for_its_candidates():
     X, y = many_classes(n_samples=300, n_classes=3)
     grid = {"estimator__max_depth": [1, 3]}
     model = BoundedClassifier(DecisionTreeClassifier(), protocol="progressive")
-    search = BoundSearch(model, grid, random_state=0, return_estimators=True).fit(X, y)
+    search = BoundSearch(
+        model, grid, choose_by="bound", random_state=0, return_estimators=True
+    ).fit(X, y)
     for estimator in search.estimators_:
         alone = ProgressiveExactBound()(replace(estimator.evidence_, n_candidates=1), 0.05 / 2)
         assert estimator.generalization_bound_ == pytest.approx(alone.value, rel=1e-12)

@@ -208,7 +208,11 @@ def test_search_pays_for_its_candidates():
     X, y = many_classes(n_samples=300, n_classes=3)
     model = BoundedClassifier(DecisionTreeClassifier(), protocol=HELD_OUT)
     search = BoundSearch(
-        model, {"estimator__max_depth": [1, 3]}, random_state=0, return_estimators=True
+        model,
+        {"estimator__max_depth": [1, 3]},
+        choose_by="bound",
+        random_state=0,
+        return_estimators=True,
     ).fit(X, y)
     assert search.certificate_.n_candidates == 2
     assert np.array_equal(*(rows_of(e)[0] for e in search.estimators_))
