@@ -110,7 +110,9 @@ def _print_table(search) -> None:
     for index in np.argsort(results["ranking_loss"], kind="stable"):
         params = results["params"][index]
         print("".join(f"{params[name]:>13}" for name in GRID), end="")
-        print(f"{results['ranking_loss'][index]:9.4f}{results['ranking_error'][index]:9.4f}", end="")
+        print(
+            f"{results['ranking_loss'][index]:9.4f}{results['ranking_error'][index]:9.4f}", end=""
+        )
         print(f"{results['mean_fit_time'][index]:9.1f}", end="")
         print("  <- chosen" if index == search.best_index_ else "")
 
