@@ -22,6 +22,7 @@ __all__ = [
     "rank_candidate",
     "ranking_candidate",
     "ranking_order",
+    "shares_by_prior",
     "shares_by_rank",
     "simplest_of_the_best",
 ]
@@ -242,9 +243,38 @@ def shares_by_rank(outcomes) -> list[float]:
     list of float
         Positive, of sum at most 1.
     """
-    total = fsum(1.0 / rank**2 for rank in range(1, len(outcomes) + 1))
-    shares = np.empty(len(outcomes))
-    # Rounded down, so that the sum does not exceed 1.
-    ranks = np.arange(1, len(outcomes) + 1)
-    shares[ranking_order(outcomes)] = (1.0 - 1e-12) / total / ranks**2
-    return shares.tolist()
+    prior = np.empty(len(outcomes))
+    prior[ranking_order(outcomes)] = 1.0 / np.arange(1, len(outcomes) + 1) ** 2
+    return shares_by_prior(prior, len(outcomes))
+
+
+def shares_by_prior(prior, n_candidates) -> list[float]:
+    """Return shares of delta proportional to numbers that were fixed beforehand.
+
+    Parameters
+    ----------
+    prior : array-like of shape (n_candidates,)
+        Positive and finite.
+    n_candidates : int
+        How many there must be.
+
+    Returns
+    -------
+    list of float
+        Positive, of sum at most 1.
+
+    Raises
+    ------
+    ValueError
+        If the numbers are not such.
+    """
+    prior = np.asarray(prior, dtype=float)
+    if prior.shape != (n_candidates,) or not (np.isfinite(prior) & (prior > 0.0)).all():
+        raise ValueError(
+            f"candidate_weights must be 'uniform', 'informed' or {n_candidates} positive, finite "
+            f"numbers, one per candidate, got an array of shape {prior.shape}. A candidate that "
+            f"is not to be chosen is left out of param_grid."
+        )
+    # Divided first, so that no sum is infinite; rounded down, so that it does not exceed 1.
+    prior = prior / prior.max()
+    return ((1.0 - 1e-12) * prior / fsum(prior)).tolist()

@@ -28,6 +28,7 @@ from skbound.model_selection._ranking import (
     common_certified_rows,
     rank_candidate,
     ranking_candidate,
+    shares_by_prior,
     shares_by_rank,
     simplest_of_the_best,
 )
@@ -66,9 +67,11 @@ class BoundSearch(
     n_iter : int or None, default=None
         Draw so many candidates from `param_grid`, before anything is fitted; None takes all. With
         ``strategy="random"`` None stands for 10.
-    candidate_weights : {"uniform", "informed"}, default="uniform"
+    candidate_weights : {"uniform", "informed"} or array-like, default="uniform"
         For ``choose_by="bound"``. "informed" ranks the candidates first, on the training side; the
-        share of delta is then proportional to one over the squared rank.
+        share of delta is then proportional to one over the squared rank. An array of positive
+        numbers, one per candidate in the order of ``cv_results_["params"]``, is a prior: shares
+        are proportional to it.
     checkpoint : path-like or None, default=None
         Folder in which finished fits are kept. A search that was cut short goes on where it
         stopped; one that is extended counts all candidates ever certified on these rows.
@@ -165,7 +168,7 @@ class BoundSearch(
         "choose_by": [StrOptions({"training_side", "bound"})],
         "strategy": [StrOptions({"grid", "halving", "racing", "random"})],
         "n_iter": [None, Interval(Integral, 1, None, closed="left")],
-        "candidate_weights": [StrOptions({"uniform", "informed"})],
+        "candidate_weights": [StrOptions({"uniform", "informed"}), "array-like"],
         "checkpoint": [None, str, os.PathLike],
         "random_state": ["random_state"],
         "error_score": [StrOptions({"raise"}), Real],
@@ -265,7 +268,7 @@ class BoundSearch(
                 f"rows of the training side. Set choose_by='training_side'."
             )
         for name, usual in (("candidate_weights", "uniform"), ("return_estimators", False)):
-            if on_training_side and getattr(self, name) != usual:
+            if on_training_side and not np.array_equal(getattr(self, name), usual):
                 raise ValueError(
                     f"{name}={getattr(self, name)!r} needs choose_by='bound': on the training side "
                     f"only the winner is certified and kept."
@@ -284,7 +287,7 @@ class BoundSearch(
 
     def _choose_by_bound(self, fits, candidates):
         """Certify every candidate at its share of delta; the smallest bound wins."""
-        ranking, shares = self._informed(fits, candidates)
+        ranking, shares = self._shares(fits, candidates)
         n_paid = fits.n_certified(fit_candidate, candidates)
         outcomes, best = [], None
         for outcome in fits.run(fit_candidate, candidates, "candidates"):
@@ -299,8 +302,10 @@ class BoundSearch(
                 outcomes[let_go] = replace(outcomes[let_go], estimator=None)
         return Choice(outcomes, best, BY_BOUND.format(len(outcomes)), ranking, shares)
 
-    def _informed(self, fits, candidates):
-        """Return the outcomes of the ranking fits and the shares; none for equal shares."""
+    def _shares(self, fits, candidates):
+        """Return the outcomes of ranking fits, and shares; neither for equal shares."""
+        if not isinstance(self.candidate_weights, str):
+            return [], shares_by_prior(self.candidate_weights, len(candidates))
         if self.candidate_weights == "uniform" or not self._certified_rows(fits, candidates):
             return [], None
         # All of them, before the first certified row is read.

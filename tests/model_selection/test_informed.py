@@ -36,8 +36,10 @@ GRID = {"estimator__max_depth": [1, 2, 4, 8, 12]}
 
 
 def search_of(**settings):
-    settings = {"candidate_weights": "informed", "random_state": 0} | settings
-    return BoundSearch(TREE, GRID, choose_by="bound", **settings)
+    settings = {
+        "choose_by": "bound", "candidate_weights": "informed", "random_state": 0
+    } | settings  # fmt: skip
+    return BoundSearch(TREE, GRID, **settings)
 
 
 @pytest.fixture(scope="module")
@@ -269,3 +271,34 @@ def test_the_smallest_certificate_holds_and_the_mutant_does_not():
     allowed = 0.2 + 3.0 * math.sqrt(0.2 * 0.8 / 2000)
     assert 0.1 < miss_rate(ranked_by_certified=False) <= allowed
     assert miss_rate(ranked_by_certified=True) > allowed + 0.1
+
+
+def test_a_prior_of_ones_own_is_paid_as_it_says():
+    prior = [1.0, 5.0, 2.0, 1.0, 1.0]
+    found = search_of(candidate_weights=prior, return_estimators=True).fit(X, Y)
+    np.testing.assert_allclose(found.cv_results_["share"], np.array(prior) / 10.0)
+    assert math.fsum(found.cv_results_["share"]) <= 1.0
+    assert "ranking_loss" not in found.cv_results_
+    for model, bound, share in zip(
+        found.estimators_, found.cv_results_["bound"], found.cv_results_["share"], strict=True
+    ):
+        sample = model.evidence_.certified
+        exact = binomial_tail_inverse(
+            sample.n_errors, len(sample.rows), log_delta=math.log(0.05 * share)
+        )
+        assert bound == pytest.approx(exact, rel=1e-12)
+    same = search_of(candidate_weights=np.full(5, 1e308)).fit(X, Y)
+    assert same.best_bound_ >= search_of(candidate_weights="uniform").fit(X, Y).best_bound_
+
+
+@pytest.mark.parametrize(
+    "prior", [[1.0, 1.0], [1, 1, 1, 1, 0], [1, 1, 1, 1, -1], [1, 1, 1, 1, math.nan], [[1.0] * 5]]
+)
+def test_a_prior_that_is_none_is_refused(prior):
+    with pytest.raises(ValueError, match="5 positive, finite numbers"):
+        search_of(candidate_weights=prior).fit(X, Y)
+
+
+def test_a_prior_needs_the_choice_by_the_bound():
+    with pytest.raises(ValueError, match="needs choose_by='bound'"):
+        search_of(choose_by="training_side", candidate_weights=np.ones(5)).fit(X, Y)
