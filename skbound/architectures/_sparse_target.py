@@ -134,8 +134,9 @@ class SparseTargetHead:
 
     @property
     def mass_bound(self) -> float:
-        """Upper bound on `mass_outside`."""
-        others = (len(self.codes) - 1) * math.exp(-self.gap)
+        """Upper bound on `mass_outside`; rounding, which grows with the logits, is in it."""
+        rounding = 1e-13 * (1.0 + self.sharpness)
+        others = (len(self.codes) - 1) * math.exp(rounding - self.gap)
         return others / (1.0 + others)
 
     def output_error_bound(self, value_norm: float) -> float:

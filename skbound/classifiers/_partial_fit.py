@@ -49,7 +49,8 @@ class PartialFitMixin:
         return super().__getattr__(name)
 
     @available_if(_can_partial_fit)
-    @fit_context(prefer_skip_nested_validation=True)
+    # Tokenizers and regularizers come from the user, and check themselves.
+    @fit_context(prefer_skip_nested_validation=False)
     def partial_fit(self, X, y, classes=None):
         """Evaluate fresh rows with the newest net, then train on them too.
 

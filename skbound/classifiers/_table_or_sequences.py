@@ -18,12 +18,19 @@ class TableOrSequencesMixin:
         X = from_torch(X, "X")
         check_columns(X)
         if not hasattr(X, "columns") and getattr(X, "ndim", None) is None:
-            X = np.asarray(X)
+            X = _as_array(X)
         ndim = getattr(X, "ndim", 2)
         if ndim > 3:
             raise ValueError(
                 f"X must have two dimensions (n_samples, n_features) or three dimensions "
-                f"(n_samples, n_tokens, n_features), got {ndim}."
+                f"(n_samples, n_tokens, n_features), got {ndim}. Images with channels go in "
+                f"as flat rows, X.reshape(len(X), -1), with "
+                f"tokenizer=PatchTokenizer(image_shape=(rows, columns, channels))."
+            )
+        if getattr(getattr(X, "dtype", None), "kind", "") in "mM":
+            raise ValueError(
+                f"X must hold numbers, got {X.dtype}. Turn times into numbers that mean something, "
+                f"such as days since a date or hours of the day."
             )
         accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
         if ndim == 3:
@@ -63,3 +70,14 @@ class TableOrSequencesMixin:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
+
+
+def _as_array(X):
+    try:
+        return np.asarray(X)
+    except ValueError as error:
+        raise ValueError(
+            f"All rows of X must have the same shape, but as an array: {error} Fill short rows up "
+            f"with a number that stands for nothing, and name it: TokenTokenizer(padding_id=0) for "
+            f"ids, SequenceTokenizer(padding_value=0.0) for sequences."
+        ) from error

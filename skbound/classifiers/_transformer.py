@@ -294,7 +294,8 @@ class TransformerClassifier(
             params["architecture"] = resolve_architecture(architecture)
         return super().set_params(**params)
 
-    @fit_context(prefer_skip_nested_validation=True)
+    # Tokenizers and regularizers come from the user, and check themselves.
+    @fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y, sample_weight=None):
         """Train on a part of the rows and certify on the rest.
 

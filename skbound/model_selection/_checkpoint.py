@@ -7,14 +7,13 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import joblib
 import numpy as np
-import sklearn
-import torch
 
 from skbound.exceptions import SkboundWarning
 
@@ -123,9 +122,7 @@ class Checkpoint:
         ValueError
             If the candidate cannot be told from others.
         """
-        from skbound import __version__  # complete only when this module is imported
-
-        versions = __version__, sklearn.__version__, torch.__version__
+        versions = [version(package) for package in ("skbound", "scikit-learn", "torch")]
         try:
             name = joblib.hash((_description(candidate), self.data, versions))
         except Exception as error:

@@ -62,11 +62,15 @@ from skbound import BoundedClassifier, BoundSearch, FitOnce, TransformerClassifi
 folder = Path(sys.argv[1])
 X, y = make_classification(400, 8, n_informative=5, random_state=0)
 words = np.where(y > 0, "yes", "no")
-small = TransformerClassifier(depth=1, width=16, max_epochs=5, lr=1e-2, random_state=0)
+small = TransformerClassifier(
+    protocol="holdout", depth=1, width=16, max_epochs=5, lr=1e-2, random_state=0
+)
 grid = {"lr": [1e-3, 1e-2]}
 models = {
     "transformer": small.set_params(optimizer=torch.optim.AdamW),
-    "search": BoundSearch(small, grid, random_state=0, return_estimators=True),
+    "search": BoundSearch(
+        small, grid, choose_by="bound", random_state=0, return_estimators=True
+    ),
     "grid_search": GridSearchCV(small, grid, scoring=bound_scorer, cv=FitOnce()),
     "bounded": BoundedClassifier(LogisticRegression(), random_state=0),
     "pipeline": make_pipeline("passthrough", small),

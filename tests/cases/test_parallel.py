@@ -39,7 +39,8 @@ class Threads(Callback):
 
 def model(**params):
     return TransformerClassifier(
-        **{"depth": 1, "width": 16, "max_epochs": 2, "random_state": 0, **params}
+        **{"depth": 1, "width": 16, "max_epochs": 2, "random_state": 0, **params},
+        protocol="holdout",
     )
 
 def scores(n_jobs, **options):

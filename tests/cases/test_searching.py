@@ -136,7 +136,7 @@ ALL = np.arange(len(X))
 def test_G3_one_fit_per_candidate(cv, refit):
     """A criterion of the fit itself needs no folds: one fit per candidate, on all rows."""
     FITS.clear()
-    model = Counted(depth=1, width=16, max_epochs=1, random_state=0)
+    model = Counted(protocol="holdout", depth=1, width=16, max_epochs=1, random_state=0)
     grid = {"lr": [1e-3, 1e-2, 3e-2]}
     search = GridSearchCV(model, grid, scoring=bound_scorer, cv=cv, refit=refit).fit(X, Y)
     assert [400] * (3 + refit) == FITS

@@ -11,6 +11,12 @@ from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
 from skbound._training import _weighted_net
 from skbound.bounds import KLBound
 from skbound.protocols import Holdout
+from skbound.tokenizers import (
+    PatchTokenizer,
+    SequenceTokenizer,
+    TableTokenizer,
+    TokenTokenizer,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -54,6 +60,9 @@ BAD_DATA = {
     "NaN in y": (X, _with(Y, 3, np.nan), "y contains NaN"),
     "None in y": (X, np.array([None, *Y[1:].tolist()], dtype=object), "y contains NaN or None"),
     "several outputs": (X, np.column_stack([Y, Y]), "y should be a 1d array"),
+    "times": (np.full((120, 2), np.datetime64("2020-01-01")), Y, "hours of the day"),
+    "rows of unequal length": ([[1.0] * (1 + i % 3) for i in range(120)], Y, "padding_id=0"),
+    "images with channels": (X.reshape(30, 2, 2, 4), Y[:30], "image_shape="),
     "text": (np.full((120, 2), "a"), Y, "could not convert string to float|dtype='numeric'"),
 }
 
@@ -190,7 +199,7 @@ def test_a_search_whose_candidates_all_fail():
     [
         (
             BoundSearch(TINY, {"dept": [1]}, choose_by="bound"),
-            "Invalid parameter 'dept'.*Valid parameters",
+            "(?s)Invalid parameter 'dept'.*Valid parameters",
         ),
         (BoundSearch(TINY, {"delta": [0.1, 0.2]}, choose_by="bound"), "must not hold delta"),
         (BoundSearch(TINY, {"depth": []}, choose_by="bound"), "(?i)non-empty|empty"),
@@ -207,3 +216,22 @@ def test_a_search_whose_candidates_all_fail():
 def test_a_search_that_makes_no_sense(search, message):
     with pytest.raises(ValueError, match=message):
         search.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "tokenizer",
+    [
+        TokenTokenizer(padding_id="x"),
+        TokenTokenizer(padding_id=1.5),
+        PatchTokenizer(patch_size=0),
+        PatchTokenizer(image_shape=4),
+        SequenceTokenizer(padding_value="x"),
+        TableTokenizer(limit=0.0),
+    ],
+    ids=repr,
+)
+def test_parameters_of_a_tokenizer_are_checked(tokenizer, no_training):
+    clf = clone(TINY).set_params(tokenizer=tokenizer)
+    X_own = SEQUENCES if isinstance(tokenizer, SequenceTokenizer) else np.round(X)
+    with pytest.raises(ValueError, match=f"parameter of {type(tokenizer).__name__} must be"):
+        clf.fit(X_own, Y[: len(X_own)])
