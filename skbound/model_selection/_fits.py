@@ -101,4 +101,4 @@ class Fits:
             return len(candidates)
         now = {self.checkpoint.path(fit, candidate) for candidate in candidates}
         # Equal candidates count as often as the grid holds them.
-        return len(candidates) + len(self.checkpoint.started(fit) - now)
+        return len(candidates) + len(self.checkpoint.finished(fit) - now)

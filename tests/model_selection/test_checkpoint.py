@@ -7,17 +7,12 @@ import sys
 import time
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification
-from sklearn.frozen import FrozenEstimator
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
-from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
-from skbound.exceptions import SkboundWarning
+from skbound import BoundedClassifier, BoundSearch
 
 ROOT = Path(__file__).resolve().parents[2]
 X, Y = make_classification(300, 6, n_informative=3, flip_y=0.2, random_state=0)
@@ -31,17 +26,6 @@ class Counted(DecisionTreeClassifier):
 
     def fit(self, X, y):
         self.log.append(self.max_depth)
-        return super().fit(X, y)
-
-
-class Moody(DecisionTreeClassifier):
-    """Fails at some times."""
-
-    broken = False
-
-    def fit(self, X, y):
-        if self.broken:
-            raise MemoryError("just now")
         return super().fit(X, y)
 
 
@@ -100,107 +84,6 @@ def test_half_a_file_is_no_result(tmp_path):
     Counted.log.clear()
     search_of(tmp_path, [2], choose_by="bound").fit(X, Y)
     assert Counted.log == [2]
-
-
-@pytest.mark.parametrize("damage", [b"", b"\x80\x05", b"no pickle", None])
-def test_a_damaged_file_is_no_result(tmp_path, damage):
-    first = search_of(tmp_path, [2]).fit(X, Y)
-    (file,) = tmp_path.glob("*/fit_candidate-*.pkl")
-    file.write_bytes(file.read_bytes()[:-100] if damage is None else damage)
-    Counted.log.clear()
-    with pytest.warns(SkboundWarning, match="is damaged .*; its fit is done again"):
-        second = search_of(tmp_path, [2]).fit(X, Y)
-    assert Counted.log == [2]
-    assert second.certificate_ == first.certificate_
-    search_of(tmp_path, [2]).fit(X, Y)
-    assert Counted.log == [2]
-
-
-def test_a_full_disk_loses_nothing_and_hides_nothing(tmp_path, monkeypatch):
-    def full(value, filename):
-        Path(filename).write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(joblib, "dump", full)
-    with pytest.warns(SkboundWarning, match="No space left on device"):
-        first = search_of(tmp_path, DEPTHS[:2]).fit(X, Y)
-    assert first.certificate_ == search_of(None, DEPTHS[:2]).fit(X, Y).certificate_
-    assert not list(tmp_path.glob("*/*.unfinished"))
-    monkeypatch.undo()
-    # What was evaluated and not kept counts all the same.
-    assert search_of(tmp_path, DEPTHS[2:3]).fit(X, Y).certificate_.n_candidates == 3
-
-
-@pytest.mark.parametrize("other", [X * 2.0, X.astype(np.float32), X[:, :3], X.tolist()])
-def test_the_same_rows_in_another_shape_are_the_same_rows(tmp_path, other):
-    search_of(tmp_path, [1, 2]).fit(X, Y)
-    found = search_of(tmp_path, [3]).fit(other, Y)
-    assert found.certificate_.n_candidates == 3
-    labels = np.array(["no", "yes"])[Y]
-    assert search_of(tmp_path, [3]).fit(other, labels).certificate_.n_candidates == 4
-
-
-def test_a_failure_is_tried_again(tmp_path):
-    def run():
-        model = BoundedClassifier(Moody())
-        grid = {"estimator__max_depth": [1, 2]}
-        return BoundSearch(model, grid, choose_by="bound", checkpoint=tmp_path, random_state=0).fit(
-            X, Y
-        )
-
-    Moody.broken = True
-    with pytest.raises(ValueError, match="just now"):
-        run()
-    Moody.broken = False
-    assert run().certificate_.n_candidates == 2
-
-
-def test_another_net_to_start_from_is_another_candidate(tmp_path):
-    small = {"depth": 1, "width": 8, "max_epochs": 1, "random_state": 0}
-    early = [
-        TransformerClassifier(**small, protocol=None).set_params(random_state=seed).fit(X, Y)
-        for seed in (0, 1)
-    ]
-    rows, labels = X[:200] + 1.0, Y[:200]
-
-    def run(net, folder):
-        clf = TransformerClassifier(**small, protocol="holdout", init_from=FrozenEstimator(net))
-        return BoundSearch(
-            clf, {"weight_decay": [0.1]}, choose_by="bound", checkpoint=folder, random_state=0
-        ).fit(rows, labels)
-
-    run(early[0], tmp_path)
-    kept, fresh = run(early[1], tmp_path), run(early[1], None)
-    assert np.array_equal(kept.predict_proba(rows), fresh.predict_proba(rows))
-
-
-@pytest.mark.parametrize("kind", ["file", "below a file"])
-def test_what_is_no_folder_is_refused_before_a_fit(tmp_path, kind):
-    path = tmp_path / "results"
-    path.write_text("mine")
-    Counted.log.clear()
-    with pytest.raises(ValueError, match="must name a folder that can be written to"):
-        search_of(path if kind == "file" else path / "deeper").fit(X, Y)
-    assert Counted.log == []
-    assert path.read_text() == "mine"
-
-
-def test_what_has_no_name_is_refused_before_a_fit(tmp_path):
-    Counted.log.clear()
-    model = BoundedClassifier(make_pipeline(FunctionTransformer(lambda rows: rows), Counted()))
-    search = BoundSearch(
-        model, {"estimator__decisiontreeclassifier__max_depth": [1, 2]}, checkpoint=tmp_path
-    )
-    search.set_params(param_grid={"estimator__counted__max_depth": [1, 2]})
-    with pytest.raises(ValueError, match="must be possible to pickle"):
-        search.fit(X, Y)
-    assert Counted.log == []
-
-
-def test_equal_candidates_side_by_side_share_a_file(tmp_path):
-    with joblib.parallel_config("threading", n_jobs=2):
-        found = search_of(tmp_path, [2] * 12, n_jobs=2).fit(X, Y)
-    assert found.n_candidates_ == 12
 
 
 SCRIPT = """
