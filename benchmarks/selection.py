@@ -15,6 +15,7 @@ goes on where it stopped. The selectors are then compared from the stored number
 """
 
 import argparse
+import csv
 import json
 import time
 import warnings
@@ -25,7 +26,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import binomtest, kendalltau
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import ParameterGrid, StratifiedKFold
 
 import _sets  # isort: skip (beside this script)
 from skbound import BoundSearch, TransformerClassifier
@@ -36,6 +37,11 @@ from skbound.protocols import Progressive, resolve_protocol
 GRID = [
     dict(zip(("depth", "width", "dropout", "weight_decay"), values, strict=True))
     for values in product((1, 2), (8, 32), (0.0, 0.2), (0.01, 0.3))
+]
+# Where the candidates of a search stand in GRID.
+ORDER = [
+    GRID.index(params)
+    for params in ParameterGrid({name: sorted({p[name] for p in GRID}) for name in GRID[0]})
 ]
 EPOCHS, DELTA, FOLDS = 20, 0.05, 5
 SIZES = (300, 1000)
@@ -52,6 +58,8 @@ WHOLE = -1  # in the place of a candidate
 # The first sets, on which the slow ways are tried as well.
 N_TRIED = 4
 OUT = Path(__file__).resolve().parent / "out"
+RESULTS = Path(__file__).resolve().parent / "results"
+PICTURES = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 
 
 def candidate(params, seed, **more):
@@ -296,9 +304,11 @@ def selectors(results, case):
     for key in SEARCHES:
         result = results.get((*case, WHOLE, key))
         if result is not None and result["test"] is not None:
+            scores = np.empty(len(GRID))
+            scores[ORDER] = result["scores"]
             found[key] = {
                 "place": result["place"],
-                "tau": float(kendalltau(result["scores"], full).statistic),
+                "tau": float(kendalltau(scores, full).statistic),
                 "chosen": float(full[result["place"]] - full.min()),
                 "delivered": result["test"]["error"],
                 "rows": result["rows"],
@@ -356,6 +366,12 @@ def summarise(results):
     return table
 
 
+def print_random_labels(results):
+    """Say how many searches on labels without information ended vacuous."""
+    ends = [r["vacuous"] for r in results.values() if r["way"].endswith("random labels")]
+    print(f"\nRandom labels: {sum(ends)} of {len(ends)} searches ended with a vacuous certificate.")
+
+
 def print_table(table):
     """Print one line per number of rows and selector."""
     print(
@@ -371,6 +387,58 @@ def print_table(table):
             f"{row['against_cv']:>+10.4f} ({low:+.4f}, {high:+.4f})"
             f"{row['rows_per_cv_row']:>6.3f}{shown:>12}{row['held']:>8}"
         )
+
+
+def store(table, name):
+    """Write the table as CSV, and its picture."""
+    columns = [
+        "n", "selector", "cases", "tau", "regret_of_choice", "delivered_error", "against_cv",
+        "low", "high", "rows_per_cv_row", "certificate", "held",
+    ]  # fmt: skip
+    RESULTS.mkdir(exist_ok=True)
+    with (RESULTS / f"{name}.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        for row in table.values():
+            low, high = row["interval"]
+            rounded = {
+                key: round(value, 5) if isinstance(value, float) else value
+                for key, value in (row | {"low": low, "high": high}).items()
+            }
+            writer.writerow(rounded)
+    draw(table, PICTURES / f"{name}.svg")
+
+
+def draw(table, path):
+    """Draw what each selector costs and delivers, against 5-fold cross-validation."""
+    from matplotlib import pyplot as plt
+
+    plt.switch_backend("agg")
+    sizes = sorted({row["n"] for row in table.values()})
+    figure, axes = plt.subplots(
+        1, len(sizes), figsize=(6.0 * len(sizes), 5), sharex=True, squeeze=False,
+        layout="constrained",
+    )  # fmt: skip
+    for ax, n in zip(axes[0], sizes, strict=True):
+        rows = sorted(
+            (row for row in table.values() if row["n"] == n), key=lambda row: row["rows_per_cv_row"]
+        )
+        for place, row in enumerate(rows):
+            low, high = (100 * bound for bound in row["interval"])
+            ours = row["selector"].startswith("BoundSearch")
+            ax.plot([low, high], [place, place], color="tab:red" if ours else "0.6")
+            ax.plot(100 * row["against_cv"], place, "o", color="tab:red" if ours else "0.3")
+        labels = [f"{row['selector']}  ({row['rows_per_cv_row']:.2f})" for row in rows]
+        ax.set_yticks(range(len(rows)), labels)
+        ax.axvline(0.0, color="k", lw=0.8)
+        ax.set(
+            title=f"{n} rows, {max(row['cases'] for row in rows)} sets",
+            xlabel="error of the delivered model minus cross-validation's, points",
+        )
+    figure.suptitle("In brackets: rows trained on, as a share of 5-fold cross-validation's")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
 
 
 def main():
@@ -396,7 +464,10 @@ def main():
     )
     table = summarise(results)
     (OUT / "selection.json").write_text(json.dumps(table, indent=2) + "\n")
+    if table:
+        store(table, path.stem)
     print_table(table)
+    print_random_labels(results)
 
 
 if __name__ == "__main__":
