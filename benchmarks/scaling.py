@@ -40,16 +40,17 @@ GRID = {"depth": (1, 2, 4, 8), "width": (16, 32, 64, 128), "n_heads": (1, 2, 4, 
 EXPRESSIONS = {
     0.5: (
         "parameter_count", "spectral_product", "frobenius_product", "spectral_sum",
-        "frobenius_sum", "spectral_squares", "frobenius_distance", "stable_rank_sum", "path_norm",
+        "frobenius_sum", "spectral_squares", "stable_rank_sum", "path_norm",
     ),
     1.0: (
         "l2_norm", "l2_distance", "transformer_formula", "transformer_model_term",
         "transformer_data_term", "edelman_covering", "trauger_tewari_covering",
-        "composition_covering", "vc_piecewise_linear", "vc_pfaffian",
+        "vc_piecewise_linear", "vc_pfaffian",
     ),
 }  # fmt: skip
 POWERS = {key: power for power, keys in EXPRESSIONS.items() for key in keys}
 AT_ONE = "transformer_formula, norms 1"
+CONSTANT = "constant"  # what has to be beaten
 QUANTITIES = "gap", "certificate", "test_error"
 DRAWN = "parameter_count", "spectral_product", "l2_distance", "transformer_formula"
 N_SPLITS, N_TEST, DELTA = 3, 2000, 0.05
@@ -166,7 +167,7 @@ def compare(fits, axis, quantity):
     logs = fits[[*POWERS, AT_ONE]]
     logs = logs.loc[:, np.isfinite(logs).all()]
     predicted = {key: np.exp(logs[key] - logs[key].mean()) for key in logs}
-    return compare_growth(fits[axis], fits[quantity], predicted)
+    return compare_growth(fits[axis], fits[quantity], {CONSTANT: np.ones(len(fits))} | predicted)
 
 
 def exponents(fits):
@@ -184,21 +185,38 @@ def exponents(fits):
     return pd.concat(frames).set_index(["set", "axis", "quantity", "expression"]).sort_index()
 
 
+def overall(table):
+    """Return how far off each expression is for the gap: over all sets and axes, worst last."""
+    rows = table.xs("gap", level="quantity").drop("measured", level="expression")
+    rows = rows.assign(
+        off=rows["off_by"].abs(), fits_in=(rows["off_low"] <= 0) & (rows["off_high"] >= 0)
+    )
+    found = rows.groupby(level="expression").agg(
+        mean_off=("off", "mean"), largest_off=("off", "max"), not_refuted=("fits_in", "sum"),
+        of=("off", "size"),
+    )  # fmt: skip
+    return found.sort_values("mean_off")
+
+
 def print_report(fits, table):
-    """Print means by size, then the measured exponents and the expressions, least off first."""
+    """Print means by size, exponents of what was measured and of expressions, and how far off."""
     for name in _growth_sets.NAMES:
         for axis in BASE:
             means = along(fits, name, axis).groupby(axis)
             if means.ngroups:
                 columns = ["train_error", "test_error", "gap", "certificate", "seconds"]
                 print(f"\n{name} by {axis}\n{means[columns].mean().round(4).to_string()}")
-    for (name, axis, quantity), rows in table.groupby(level=["set", "axis", "quantity"]):
-        rows = rows.droplevel([0, 1, 2])
-        _, value, low, high = rows.loc["measured", ["fits", "exponent", "low", "high"]]
-        print(f"\n{name} {quantity} by {axis}: {value:+.2f} [{low:+.2f}, {high:+.2f}]")
-        if quantity == "gap":
-            rows = rows.drop("measured").sort_values("off_by", key=abs)
-            print(rows[["exponent", "off_by", "off_low", "off_high"]].round(2).to_string())
+    if not len(table):
+        return
+    measured = table.xs("measured", level="expression")
+    columns = ["exponent", "low", "high", "fits"]
+    print(f"\nMeasured exponents\n{measured[columns].round(2).to_string()}")
+    gaps = table.xs("gap", level="quantity")
+    print("\nExponents of the gap and of expressions for it")
+    print(gaps["exponent"].unstack(["set", "axis"]).round(2).to_string())
+    off_by = gaps["off_by"].drop("measured", level="expression").unstack(["set", "axis"])
+    print(f"\nHow far off\n{off_by.round(2).to_string()}")
+    print(f"\nOver all\n{overall(table).round(2).to_string()}")
 
 
 def draw(fits, path):
