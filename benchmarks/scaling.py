@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from matplotlib import pyplot as plt
+from PIL import Image
 
 import _growth_sets  # isort: skip (beside this script)
 from skbound import TransformerClassifier
@@ -237,8 +238,11 @@ def draw(fits, path):
             )
             # What explodes would leave nothing to see of what was measured.
             ax.set_ylim(found.measured.min() / 3, found.measured.max() * 3)
-    figure.savefig(path, dpi=70)
+    figure.savefig(path, dpi=90)
     plt.close(figure)
+    with Image.open(path) as picture:  # lines and letters need few colours
+        small = picture.convert("RGB").quantize(32)
+    small.save(path, optimize=True)
 
 
 def main():
