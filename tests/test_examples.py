@@ -1,26 +1,32 @@
-"""Every example runs as it stands."""
+"""Every example runs to its end, draws if its name says so, and prints."""
 
 import runpy
 from pathlib import Path
 
-import matplotlib as mpl
 import pytest
 from matplotlib import pyplot as plt
 
-EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+EXAMPLES = sorted((Path(__file__).resolve().parents[1] / "examples").glob("*.py"))
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) >= 5
+    assert len(EXAMPLES) >= 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_runs(path, capsys):
+def test_example(path, monkeypatch, capsys):
     if path.stem.startswith("optuna"):
         pytest.importorskip("optuna")
-    with mpl.rc_context({"backend": "agg"}):
-        runpy.run_path(str(path), run_name="__main__")
-    figures = plt.get_fignums()
-    plt.close("all")
-    assert bool(figures) == path.stem.startswith("plot_")
+    shown = []
+    monkeypatch.setattr(plt, "show", lambda: shown.append(plt.get_fignums()))
+    runpy.run_path(str(path), run_name="__main__")
+    assert bool(shown) == path.stem.startswith("plot_")
+    assert all(shown)
     assert capsys.readouterr().out

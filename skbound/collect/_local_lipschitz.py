@@ -21,6 +21,7 @@ from skbound.collect._lipschitz import (
     spectral_norm,
 )
 from skbound.collect._probe import Probe
+from skbound.exceptions import MissingEvidenceError
 
 __all__ = ["input_jacobians", "jacobian_norm", "local_log_lipschitz", "log_lipschitz_local_upper"]
 
@@ -163,12 +164,25 @@ def input_jacobians(net: Probe) -> np.ndarray:
     -------
     ndarray of shape (n_samples, n_classes, n_inputs), float64
         Inputs as the module gets them, flattened.
+
+    Raises
+    ------
+    MissingEvidenceError
+        If the logits are no function of the input that has derivatives, as for token ids.
     """
     found = []
     with attention_by_formula():
         for x, _ in net.chunks(_CHUNK):
             logits = net.module(x.requires_grad_())
-            rows = [torch.autograd.grad(one, x, retain_graph=True)[0] for one in logits.sum(0)]
+            rows = [
+                torch.autograd.grad(one, x, retain_graph=True, allow_unused=True)[0]
+                for one in logits.sum(0)
+            ]
+            if any(row is None for row in rows):
+                raise MissingEvidenceError(
+                    "This needs derivatives by the input, but the net looks its input up, as token "
+                    "ids are, and has none. Use measures that need no Jacobian."
+                )
             found.append(torch.stack(rows, dim=1).flatten(2).cpu().numpy())
     return np.concatenate(found)
 

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from skbound.regularizers._base import Regularizer
+from skbound.regularizers._numbers import refuse_ids
 from skbound.regularizers._schedules import check_strength
 
 __all__ = ["GradientPenalty"]
@@ -40,7 +41,11 @@ class GradientPenalty(Regularizer):
         check_strength("strength", self.strength, 0.0)
 
     def prepare(self, module, generator):
-        """Use attention that can be differentiated twice; see :meth:`Regularizer.prepare`."""
+        """Refuse token ids, and use attention that can be differentiated twice.
+
+        See :meth:`Regularizer.prepare`.
+        """
+        refuse_ids(self, module)
         self._layers = [layer for layer in module.modules() if getattr(layer, "fused", False)]
         for layer in self._layers:
             layer.fused = False

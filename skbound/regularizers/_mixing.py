@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from skbound.regularizers._base import Regularizer
+from skbound.regularizers._numbers import refuse_ids
 from skbound.regularizers._schedules import check_strength
 
 __all__ = ["CutMix", "Mixup"]
@@ -87,6 +88,10 @@ class Mixup(Regularizer):
     def check(self, shape):
         """Refuse a concentration that is not positive; see :meth:`Regularizer.check`."""
         check_strength("concentration", self.concentration, 0.0, open_low=True)
+
+    def prepare(self, module, generator):
+        """Refuse token ids, of which there is no blend; see :meth:`Regularizer.prepare`."""
+        refuse_ids(self, module)
 
     def on_batch(self, X, labels, weights, *, n_classes, generator):
         """Blend rows and labels; see :meth:`Regularizer.on_batch`."""

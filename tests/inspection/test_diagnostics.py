@@ -17,6 +17,7 @@ from skbound import BoundedClassifier, BoundSearch, TransformerClassifier
 from skbound.bounds import binomial_tail_inverse
 from skbound.exceptions import MissingEvidenceError
 from skbound.inspection import Diagnostics, Suggestion, rows_needed
+from skbound.measures import MEASURES, measure_all
 from skbound.model_selection import search_advice
 
 X, Y = load_breast_cancer(return_X_y=True)
@@ -148,3 +149,24 @@ def test_advice_reaches_through_pipelines_and_needs_a_net():
     assert search_advice(piped, X, Y, random_state=0).n_candidates_ >= 1
     with pytest.raises(MissingEvidenceError, match="TransformerClassifier"):
         search_advice(BoundedClassifier(LogisticRegression()), X, Y)
+
+
+def _rows(tokenizer):
+    rng = np.random.default_rng(0)
+    shapes = {"table": (120, 4), "sequence": (120, 4, 3), "patches": (120, 8, 8)}
+    if tokenizer == "tokens":
+        return rng.integers(1, 9, (120, 4))
+    return rng.normal(size=shapes[tokenizer])
+
+
+@pytest.mark.parametrize("tokenizer", ["table", "sequence", "patches", "tokens"])
+def test_rows_of_every_kind(tokenizer):
+    X = _rows(tokenizer)
+    y = X.reshape(len(X), -1)[:, 0] > np.median(X)
+    clf = TransformerClassifier(
+        depth=1, width=8, n_heads=2, max_epochs=1, tokenizer=tokenizer, random_state=0
+    ).fit(X, y)
+    assert len(clf.diagnostics_.to_frame())
+    found = measure_all(clf, X, y, [MEASURES["jacobian_norm"]])
+    # Ids are looked up: nothing can be differentiated by them, and that is said.
+    assert ("token ids" in found.not_computed.get("jacobian_norm", "")) == (tokenizer == "tokens")

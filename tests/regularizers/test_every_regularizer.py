@@ -216,3 +216,26 @@ def test_what_has_a_parameter_is_not_given_twice(callback, params, message):
     if callback == "EarlyStopping":
         given.set_params(monitor="train_loss")
     model.fit(X, Y)
+
+
+class WholeNumbers(Regularizer):
+    """Comes last and looks at what a step trains on."""
+
+    def on_batch(self, X, labels, weights, *, n_classes, generator):
+        assert torch.equal(X, X.round())
+        return X, labels, weights
+
+
+@pytest.mark.parametrize("regularizer", EVERY, ids=name)
+def test_token_ids_stay_ids_or_are_refused(regularizer):
+    ids = np.random.default_rng(0).integers(1, 20, (150, 6))
+    labels = ids[:, 0] > 10
+    model = clone(SMALL).set_params(
+        tokenizer="tokens", max_epochs=1, regularizers=(regularizer, WholeNumbers())
+    )
+    if isinstance(regularizer, Mixup | GradientPenalty):
+        with pytest.raises(ValueError, match=f"{name(regularizer)} needs rows of numbers"):
+            model.fit(ids, labels)
+        assert not hasattr(model, "net_")
+    else:
+        model.fit(ids, labels)

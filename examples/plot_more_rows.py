@@ -1,6 +1,6 @@
 """
-A first certificate
-===================
+More rows, tighter bound
+========================
 
 A Transformer learns from a part of the rows; the rest bound its true error. The picture shows how
 the bound shrinks towards the error as there are more rows.
