@@ -37,6 +37,8 @@ class Choice:
         Of the training side; empty if there was none.
     shares : list of float or None
         Of delta, per candidate.
+    n_paid : int or None
+        Candidates that the certificates were paid for when each of these was certified.
     """
 
     outcomes: list[Any]
@@ -44,6 +46,7 @@ class Choice:
     reason: str
     ranking: list[Any] = field(default_factory=list)
     shares: list[float] | None = None
+    n_paid: int | None = None
 
     def report(self) -> None:
         """Raise if nothing can be returned; warn of failed candidates and of pipelines, once."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.parallel import Parallel, delayed
 from tqdm import tqdm
 
@@ -53,7 +54,7 @@ class Fits:
         fit : callable
             Takes a candidate, X, y and weights, and returns an outcome.
         candidates : sequence of estimator
-            Unfitted.
+            Unfitted, and left so.
         what : str
             Shown beside the progress bar.
 
@@ -69,10 +70,13 @@ class Fits:
             parallel = Parallel(n_jobs=self.n_jobs)
         data = self.X, self.y, self.weights
         if self.checkpoint is None:
-            tasks = (delayed(fit)(candidate, *data) for candidate in candidates)
+            tasks = (delayed(fit)(clone(candidate), *data) for candidate in candidates)
         else:
+            # Paths are made here: a worker may see a class or a function in another way.
+            keep = self.checkpoint
             tasks = (
-                delayed(self.checkpoint.run)(fit, candidate, *data) for candidate in candidates
+                delayed(keep.run)(keep.path(fit, candidate), fit, clone(candidate), *data)
+                for candidate in candidates
             )
         smallest = np.inf
         with tqdm(total=len(candidates), desc=what, disable=not self.verbose) as bar:
@@ -95,7 +99,7 @@ class Fits:
         Returns
         -------
         int
-            With those that earlier searches with the same checkpoint have fitted on these data.
+            With those that other searches with the same checkpoint have fitted on these rows.
         """
         if self.checkpoint is None:
             return len(candidates)

@@ -74,7 +74,9 @@ class BoundSearch(
         are proportional to it.
     checkpoint : path-like or None, default=None
         Folder in which finished fits are kept. A search that was cut short goes on where it
-        stopped; one that is extended counts all candidates ever certified on these rows.
+        stopped; one that is extended counts all candidates ever certified on these rows, which are
+        known by their labels. A fit is found again with the same data, parameters, code of the
+        classes and functions among them, and versions; a failed one is tried again.
     n_jobs : int or None, default=None
         Candidates fitted side by side, through joblib. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -247,12 +249,18 @@ class BoundSearch(
                 f"cannot be compared. Set it with BoundSearch(delta=...)."
             )
         with as_before_on_error(self):
-            checkpoint = self.checkpoint and Checkpoint.of(self.checkpoint, X, y, weights)
-            fits = Fits(X, y, weights, self.n_jobs, self.verbose, checkpoint or None)
+            checkpoint = self.checkpoint
+            if checkpoint is not None:
+                checkpoint = Checkpoint.of(checkpoint, X, y, weights)
+            fits = Fits(X, y, weights, self.n_jobs, self.verbose, checkpoint)
             # Workers that are threads share the filters of warnings, and scikit-learn sets them.
             with warnings.catch_warnings():
                 if self.choose_by == "bound" and self.strategy in ("grid", "random"):
                     found = self._choose_by_bound(fits, candidates)
+                    while fits.n_certified(fit_candidate, candidates) != found.n_paid:
+                        # Another search has certified on these rows meanwhile. This one has no
+                        # more to fit, and reads what it has finished.
+                        found = self._choose_by_bound(fits, candidates)
                 else:
                     found = self._choose_on_training_side(fits, candidates)
             self._record(grid, found)
@@ -300,7 +308,8 @@ class BoundSearch(
             # Only the best of a long search stays in memory.
             if let_go is not None and not self.return_estimators:
                 outcomes[let_go] = replace(outcomes[let_go], estimator=None)
-        return Choice(outcomes, best, BY_BOUND.format(len(outcomes)), ranking, shares)
+        reason = BY_BOUND.format(len(outcomes))
+        return Choice(outcomes, best, reason, ranking, shares, n_paid)
 
     def _shares(self, fits, candidates):
         """Return the outcomes of ranking fits, and shares; neither for equal shares."""
@@ -328,9 +337,9 @@ class BoundSearch(
         choice = ON_TRAINING_SIDE.format(len(candidates))
         if ranking[best].failure is None:
             winner = [candidates[best]]
-            n_paid = fits.n_certified(fit_candidate, winner)
             (outcome,) = fits.run(fit_candidate, winner, "winner")
             self._raise_if_asked(outcome)
+            n_paid = fits.n_certified(fit_candidate, winner)
             outcomes[best] = paid(outcome, n_paid, assumption=choice)
             best = best if outcome.failure is None else None
         else:
