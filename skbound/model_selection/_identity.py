@@ -11,9 +11,8 @@ from typing import Any
 
 import joblib
 import numpy as np
-import torch
 
-from skbound import __version__
+from skbound._inputs import from_torch
 
 __all__ = ["identity", "same_labels"]
 
@@ -68,19 +67,22 @@ def same_labels(y: np.ndarray) -> str:
 @functools.cache
 def _software() -> list[str]:
     """Return the versions that decide what a fit gives, and whether it can be read again."""
-    packages = [f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "skorch", "torch")]
-    return [f"skbound {__version__}", f"python {platform.python_version()}", *packages]
+    packages = "skbound", "numpy", "scikit-learn", "skorch", "torch"
+    return [f"python {platform.python_version()}", *(f"{p} {version(p)}" for p in packages)]
 
 
 def _description(value: Any) -> Any:
     """Return a value as what it consists of, down to what joblib can hash."""
-    if isinstance(value, torch.nn.Module):
-        weights = value.state_dict()
-        return _code(type(value)), [(name, _array(weights[name])) for name in sorted(weights)]
-    if isinstance(value, torch.Tensor):
-        return _array(value)
     if isinstance(value, type):
         return _code(value)
+    if hasattr(value, "named_parameters"):
+        # A module of torch, which is not imported here.
+        weights = value.state_dict()
+        return _code(type(value)), [
+            (name, from_torch(weights[name], name)) for name in sorted(weights)
+        ]
+    if hasattr(value, "detach"):
+        return from_torch(value, "a tensor")
     if hasattr(value, "module_"):
         # A net of skorch: beside its module, only the way there.
         return _code(type(value)), _description(value.module_)
@@ -99,11 +101,6 @@ def _description(value: Any) -> Any:
     if isinstance(value, types.FunctionType):
         return _function(value)
     return value
-
-
-def _array(tensor: torch.Tensor) -> Any:
-    values = tensor.detach().cpu()
-    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()
 
 
 def _sorted(value: dict[Any, Any]) -> list[tuple[Any, Any]]:

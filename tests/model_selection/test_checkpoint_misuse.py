@@ -36,7 +36,7 @@ class Counted(DecisionTreeClassifier):
 def fitted(folder, depths=(1, 2), rows=X, labels=Y, weights=None, **settings):
     LOG.clear()
     grid = {"estimator__max_depth": list(depths)}
-    settings = {"random_state": 0} | settings
+    settings = {"choose_by": "bound", "random_state": 0} | settings
     search = BoundSearch(BoundedClassifier(Counted()), grid, checkpoint=folder, **settings)
     return search.fit(rows, labels, weights)
 
@@ -214,7 +214,9 @@ class FailsOnce(Counted):
 def test_a_failure_is_tried_again(tmp_path):
     LOG.clear()
     grid = {"estimator__max_depth": [1, 2]}
-    search = BoundSearch(BoundedClassifier(FailsOnce()), grid, checkpoint=tmp_path, random_state=0)
+    search = BoundSearch(
+        BoundedClassifier(FailsOnce()), grid, choose_by="bound", checkpoint=tmp_path, random_state=0
+    )
     with pytest.warns(FitFailedWarning, match="1 of 2 candidates failed"):
         search.fit(X, Y)
     search.fit(X, Y)
