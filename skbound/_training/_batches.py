@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import torch
-from torch.utils.data import TensorDataset
+
+from skbound._training._mapped import LabelledTensors
 
 __all__ = ["TensorBatches"]
 
@@ -13,14 +14,14 @@ Batch = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
 class TensorBatches:
-    """Iterate over (X, (labels, weights)) batches of a TensorDataset.
+    """Iterate over (X, (labels, weights)) batches of LabelledTensors.
 
     It stands in for ``torch.utils.data.DataLoader``, which assembles a batch row by row and draws
     its order from the global generator.
 
     Parameters
     ----------
-    dataset : TensorDataset
+    dataset : LabelledTensors
         Inputs, labels and weights.
     batch_size : int
         Rows per batch; the last batch may be smaller.
@@ -32,7 +33,7 @@ class TensorBatches:
 
     def __init__(
         self,
-        dataset: TensorDataset,
+        dataset: LabelledTensors,
         batch_size: int,
         generator: torch.Generator | None = None,
         change: Callable[..., Batch] | None = None,
@@ -55,7 +56,7 @@ class TensorBatches:
         n_samples = len(X)
         if n_samples <= self.batch_size:
             # One batch holds everything: its order does not matter but its sums' last bits do.
-            yield X, labels, weights
+            yield X[:], labels, weights
             return
         order = None
         if self.generator is not None:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from skorch import NeuralNetClassifier
 from skorch.helper import predefined_split
 from torch import nn
-from torch.utils.data import TensorDataset
 
 from skbound._nn._dropout import SeededDropout
 from skbound._training._batches import TensorBatches
 from skbound._training._callbacks import callbacks_of, refuse_twice
+from skbound._training._mapped import LabelledTensors
 from skbound._training._plan import TrainingPlan
 from skbound._training._regularization import Regularization, TrainingRows
 from skbound._training._shares import Helpers
@@ -35,8 +35,8 @@ _ROWS_AT_ONCE = 256
 
 def train(
     module: nn.Module,
-    data: TensorDataset,
-    validation: TensorDataset | None,
+    data: LabelledTensors,
+    validation: LabelledTensors | None,
     plan: TrainingPlan,
     *,
     seed: int,
@@ -50,9 +50,9 @@ def train(
     ----------
     module : nn.Module
         Initialised module that returns logits.
-    data : TensorDataset
+    data : LabelledTensors
         Inputs, labels, weights (mean one).
-    validation : TensorDataset or None
+    validation : LabelledTensors or None
         The same for the rows that decide when to stop; None trains all epochs.
     plan : TrainingPlan
         Hyper-parameters.
@@ -93,7 +93,7 @@ def train(
         X, labels, weights = data.tensors
         another = partial(_logits_of_another, module, data, plan, regularization)
         labels = regularization.labels(labels, TrainingRows(inputs, classes, another, X.dtype))
-        data = TensorDataset(X, labels, weights)
+        data = LabelledTensors(X, labels, weights)
     with regularization.prepared(module):
         dropouts = [m for m in module.modules() if isinstance(m, SeededDropout)]
         for number, dropout in enumerate(dropouts, start=1):

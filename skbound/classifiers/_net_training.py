@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from sklearn.base import clone
 from sklearn.utils.class_weight import compute_sample_weight
-from torch.utils.data import TensorDataset
 
 from skbound._nn._initialise import scale_to_unit_variance
 from skbound._nn._transformer import build_transformer
+from skbound._training._mapped import LabelledTensors, RowsOnDisk, is_on_disk
 from skbound._training._net import TrainingPlan, train
 from skbound._training._threads import torch_threads
 from skbound.architectures import resolve_architecture
@@ -88,7 +88,8 @@ class NetTraining(LabelledRows):
             tokenizer = self.earlier.tokenizer_
         elif start is None:
             tokenizer = clone(self.tokenizer)
-            tokenizer.fit(self.X[self.positions[rows]], sample_weight=self.own_weights(rows))
+            some = self._rows_enough(tokenizer, rows)
+            tokenizer.fit(self.X[self.positions[some]], sample_weight=self.own_weights(some))
         else:
             tokenizer = start.model.tokenizer
         n_classes = len(self.classes)
@@ -179,12 +180,23 @@ class NetTraining(LabelledRows):
             )
         return weights / weights.mean()
 
+    def _rows_enough(self, tokenizer, rows):
+        """Return the rows that a tokenizer learns from: all, unless it says that some will do."""
+        enough = getattr(tokenizer, "n_rows_enough", len(rows))
+        if len(rows) <= enough:
+            return rows
+        return np.sort(np.random.default_rng([self.seed, 3]).choice(rows, enough, replace=False))
+
     def _tensors(self, tokenizer, rows, weights, device):
         dtype = getattr(torch, self.params.dtype)
-        prepared = tokenizer.prepare(self.X[self.positions[rows]])
-        X = torch.as_tensor(np.ascontiguousarray(prepared)).to(device, dtype)
+        positions = self.positions[rows]
+        if is_on_disk(self.X):
+            X = RowsOnDisk(self.X, positions, tokenizer.prepare, device, dtype)
+        else:
+            prepared = np.ascontiguousarray(tokenizer.prepare(self.X[positions]))
+            X = torch.as_tensor(prepared).to(device, dtype)
         labels = torch.as_tensor(self.codes[rows]).to(device)
-        return TensorDataset(X, labels, torch.as_tensor(weights).to(device, dtype))
+        return LabelledTensors(X, labels, torch.as_tensor(weights).to(device, dtype))
 
     def _plan(self, n_rows, device, *, effort, pull, noise=0.0):
         p = self.params

@@ -69,6 +69,9 @@ class Standardizer(TransformerMixin, BaseEstimator):
         Standardised values are squeezed smoothly into ``(-limit, limit)``.
     """
 
+    # A mean and a deviation from more rows would differ by less than half a per cent.
+    n_rows_enough = 2**17
+
     _parameter_constraints: dict = {  # noqa: RUF012 (scikit-learn's convention)
         "limit": [Interval(Real, 0, None, closed="neither")],
     }
