@@ -266,7 +266,8 @@ def main():
     if not results:
         raise SystemExit(f"{path} must hold results, but holds none. Run without --report first.")
     fits = pd.DataFrame(list(results.values())).sort_values(["set", "split", *BASE])
-    fits.to_csv(OUT / f"{scale.file}.csv", index=False, float_format="%.5g")
+    logs = {key: f"log {key}" for key in (*POWERS, AT_ONE)}
+    fits.rename(columns=logs).to_csv(OUT / f"{scale.file}.csv", index=False, float_format="%.5g")
     table = exponents(fits)
     table.to_csv(OUT / f"{scale.file}_exponents.csv", float_format="%.3f")
     print_report(fits, table)
