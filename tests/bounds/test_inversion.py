@@ -138,7 +138,9 @@ def test_binomial_is_a_tight_upper_end_of_the_tail(count, log_delta):
     if p < 1.0:
         assert special.betaincc(k + 1, n - k, p) <= delta
         assert special.betaincc(k + 1, n - k, p * (1.0 - 1e-9)) >= delta
-        assert stats.binom.cdf(k, n, p) == pytest.approx(delta, rel=1e-6)
+        # Near 1 the tail moves a lot while p moves in its last digits.
+        assert stats.binom.cdf(k, n, p) <= delta * (1.0 + 1e-6)
+        assert stats.binom.cdf(k, n, p * (1.0 - 1e-9)) >= delta * (1.0 - 1e-6)
 
 
 @few_examples
