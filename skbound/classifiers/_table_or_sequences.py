@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from skbound._inputs import check_columns, from_torch
+from skbound._inputs import check_columns, check_numbers, from_torch
 
 __all__ = ["TableOrSequencesMixin"]
 
@@ -17,13 +17,15 @@ class TableOrSequencesMixin:
         """Return X as an array of finite numbers with two or three dimensions."""
         X = from_torch(X, "X")
         check_columns(X)
+        check_numbers(X)
         if not hasattr(X, "columns") and getattr(X, "ndim", None) is None:
             X = np.asarray(X)
         ndim = getattr(X, "ndim", 2)
         if ndim > 3:
             raise ValueError(
                 f"X must have two dimensions (n_samples, n_features) or three dimensions "
-                f"(n_samples, n_tokens, n_features), got {ndim}."
+                f"(n_samples, n_tokens, n_features), got {ndim}. Images with channels go in flat: "
+                f"X.reshape(len(X), -1), with tokenizer=PatchTokenizer(image_shape=X.shape[1:])."
             )
         accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
         if ndim == 3:

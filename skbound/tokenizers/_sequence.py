@@ -62,7 +62,7 @@ class SequenceTokenizer(Standardizer):
     @property
     def allows_nan(self):
         """Whether NaN is how padding is marked."""
-        return self.padding_value is not None and bool(np.isnan(self.padding_value))
+        return isinstance(self.padding_value, Real) and bool(np.isnan(self.padding_value))
 
     @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
