@@ -17,7 +17,7 @@ from skbound.classifiers._measured import MeasuredMixin
 from skbound.classifiers._net_predictions import NetPredictionsMixin
 from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._partial_fit import PartialFitMixin
-from skbound.classifiers._pretrained import check_init_from
+from skbound.classifiers._pretrained import check_init_from, check_not_seen
 from skbound.classifiers._table_or_sequences import TableOrSequencesMixin
 from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
@@ -88,8 +88,8 @@ class TransformerClassifier(
         Fitted on other rows: training starts from its weights and keeps its scaling of the rows.
         Depth, width, heads, pooling, architecture and shape of a row must be the same; for other
         classes the last linear map starts afresh. The certificate then assumes that no certified
-        row took part in the earlier fit. Searches clone it, which undoes its fit unless it is
-        wrapped in ``sklearn.frozen.FrozenEstimator``.
+        row took part in the earlier fit; what that has kept of its rows is checked. Searches clone
+        it, which undoes its fit unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
     protocol : str, None or protocol object, default="holdout"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. None trains on all of them and certifies nothing.
@@ -331,6 +331,11 @@ class TransformerClassifier(
             check_class_weight(self.class_weight, np.unique(y))
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
+            if self.protocol is not None:
+                places = learner.positions
+                if hasattr(protocol, "split"):
+                    places = places[protocol.split(len(places), seed)[1]]
+                check_not_seen(self, X, places)
             fit, evidence = protocol.run(learner, seed)
             vars(self).pop("_calls", None)
             self._keep(fit, learner)
