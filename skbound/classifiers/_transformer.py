@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -331,13 +332,18 @@ class TransformerClassifier(
             check_class_weight(self.class_weight, np.unique(y))
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
-            if self.protocol is not None:
-                places = learner.positions
-                if hasattr(protocol, "split"):
-                    places = places[protocol.split(len(places), seed)[1]]
-                check_not_seen(self, X, places)
+            if self.init_from is not None and self.protocol is not None:
+                check_not_seen(self, X, _may_be_certified(protocol, learner.positions, seed))
             fit, evidence = protocol.run(learner, seed)
             vars(self).pop("_calls", None)
             self._keep(fit, learner)
             self._record(fit, evidence)
         return self
+
+
+def _may_be_certified(protocol, positions, seed):
+    """Return the rows that a protocol says it certifies, or all where it does not say."""
+    if not hasattr(protocol, "split"):
+        return positions
+    # A copy, whose generator may move on.
+    return positions[copy.deepcopy(protocol).split(len(positions), seed)[1]]
