@@ -11,9 +11,9 @@ from typing import Any
 
 import joblib
 import numpy as np
-import torch
 
 from skbound import __version__
+from skbound._inputs import from_torch
 
 __all__ = ["identity", "same_labels"]
 
@@ -74,13 +74,14 @@ def _software() -> list[str]:
 
 def _description(value: Any) -> Any:
     """Return a value as what it consists of, down to what joblib can hash."""
-    if isinstance(value, torch.nn.Module):
-        weights = value.state_dict()
-        return _code(type(value)), [(name, _array(weights[name])) for name in sorted(weights)]
-    if isinstance(value, torch.Tensor):
-        return _array(value)
     if isinstance(value, type):
         return _code(value)
+    if hasattr(value, "named_parameters"):
+        # A module of torch, which pickle writes in another way each time.
+        weights = value.state_dict()
+        return _code(type(value)), [(name, _description(weights[name])) for name in sorted(weights)]
+    if hasattr(value, "detach"):
+        return str(value.dtype), from_torch(value, "a parameter")
     if hasattr(value, "module_"):
         # A net of skorch: beside its module, only the way there.
         return _code(type(value)), _description(value.module_)
@@ -99,11 +100,6 @@ def _description(value: Any) -> Any:
     if isinstance(value, types.FunctionType):
         return _function(value)
     return value
-
-
-def _array(tensor: torch.Tensor) -> Any:
-    values = tensor.detach().cpu()
-    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()
 
 
 def _sorted(value: dict[Any, Any]) -> list[tuple[Any, Any]]:
