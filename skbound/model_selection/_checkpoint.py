@@ -15,7 +15,7 @@ from pickle import PicklingError
 from typing import Any
 
 import joblib
-from joblib.externals import cloudpickle
+from joblib.externals.loky.cloudpickle_wrapper import dumps as by_value
 
 from skbound.exceptions import SkboundWarning
 from skbound.model_selection._identity import identity, same_labels
@@ -146,7 +146,7 @@ def _write(result: Any, path: Path) -> None:
         joblib.dump(result, content)
     except PicklingError:
         # A worker does not find the classes of the program that was started.
-        content = io.BytesIO(cloudpickle.dumps(result))
+        content = io.BytesIO(by_value(result))
     handle, unfinished = tempfile.mkstemp(".unfinished", path.stem, path.parent)
     try:
         with open(handle, "wb") as file:
