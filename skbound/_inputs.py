@@ -17,6 +17,7 @@ from skbound._sklearn_compat import num_samples
 __all__ = [
     "check_columns",
     "check_labels",
+    "check_numbers",
     "check_weights",
     "from_torch",
     "weight_keyword",
@@ -24,7 +25,7 @@ __all__ = [
 
 
 def from_torch(values, name):
-    """Bring a torch tensor to numpy and refuse a torch data set; leave all else alone.
+    """Bring a torch tensor to numpy; refuse a torch data set, and an array with hidden entries.
 
     Parameters
     ----------
@@ -42,7 +43,16 @@ def from_torch(values, name):
     ------
     TypeError
         For a torch Dataset or DataLoader.
+    ValueError
+        For a masked array: what its mask hides would be used.
     """
+    if isinstance(values, np.ma.MaskedArray):
+        n_hidden = int(np.ma.getmaskarray(values).sum())
+        if n_hidden:
+            raise ValueError(
+                f"{name} must not hide entries, got a masked array that hides {n_hidden}. Leave "
+                f"out their rows, or impute them: {name}.filled(np.nan) marks them as missing."
+            )
     origins = [kind.__module__ for kind in type(values).__mro__]
     if any(origin.startswith("torch.utils.data") for origin in origins):
         raise TypeError(
@@ -93,6 +103,67 @@ def check_columns(X):
         )
 
 
+def check_numbers(X):
+    """Refuse rows of different lengths, dates and text, which no array of numbers holds.
+
+    Parameters
+    ----------
+    X : object
+        Anything; of a DataFrame, only whether it has columns is looked at.
+
+    Raises
+    ------
+    ValueError
+        Saying what was seen, and the remedy.
+    """
+    if getattr(X, "columns", None) is not None:
+        if not len(X.columns):
+            raise ValueError("X must have columns, got a DataFrame with 0 feature(s).")
+        return
+    lengths = _lengths(X)
+    if len(lengths) > 1:
+        raise ValueError(
+            f"All rows of X must have one length, got {min(lengths)} to {max(lengths)}. Pad them: "
+            f"token ids with an id of its own, as in TokenTokenizer(padding_id=0), sequences with "
+            f"tokens of NaN, as in SequenceTokenizer(padding_value=np.nan)."
+        )
+    kind = getattr(X, "dtype", np.dtype(float))
+    if getattr(kind, "kind", "f") in "Mm":
+        raise ValueError(
+            f"X must hold numbers, got {kind}. Say what counts in a date, for example its year "
+            f"or the days since another: (X - X.min()) / np.timedelta64(1, 'D')."
+        )
+    text = _first_text(X)
+    if text is not None:
+        raise ValueError(
+            f"X must hold numbers, got text: could not convert {text!r} to float. Encode "
+            f"categories, for example with OneHotEncoder, and words by numbers for "
+            f"tokenizer='tokens'."
+        )
+
+
+def _lengths(values):
+    """Return the lengths of rows that are lists or arrays of their own."""
+    of_objects = isinstance(values, np.ndarray) and values.dtype == object and values.ndim == 1
+    if not (of_objects or isinstance(values, list | tuple)):
+        return set()
+    arrays = (row for row in values if isinstance(row, list | tuple) or getattr(row, "ndim", 0))
+    return {len(row) for row in arrays}
+
+
+def _first_text(X):
+    """Return a text in X that stands for no number, if there is one."""
+    if not isinstance(X, list | tuple) and getattr(X, "dtype", np.dtype(float)).kind not in "OUS":
+        return None
+    for value in np.ravel(np.asarray(X)):
+        if isinstance(value, str | bytes):
+            try:
+                float(value)
+            except ValueError:
+                return str(value)[:40]
+    return None
+
+
 def _holds_numbers(frame, name, dtype):
     if isinstance(dtype, nw.Object):
         try:
@@ -137,6 +208,12 @@ def check_labels(y):
     if not isinstance(getattr(y, "dtype", np.dtype(int)), np.dtype):
         # Types of pandas and polars; numpy's equivalent keeps integers and booleans.
         y = np.asarray(y)
+    lengths = _lengths(y)
+    if len(lengths) > 1:
+        raise ValueError(
+            f"y must hold one label per row, got rows of {min(lengths)} to {max(lengths)} labels. "
+            f"For several labels per row, fit one classifier for each of them."
+        )
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "f":
         # scikit-learn's own words for NaN and infinity, naming y.

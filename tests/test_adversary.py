@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from joblib import parallel_config
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingClassifier
@@ -359,6 +359,17 @@ def test_every_classifier_of_scikit_learn_can_be_bounded(name):
     assert np.array_equal(predicted != y[certified.rows], certified.zero_one)
 
 
+class MeansOfClasses(TransformerMixin, BaseEstimator):
+    """A user's step that needs the labels, and has no tag that says so."""
+
+    def fit(self, X, y):
+        self.means_ = np.array([X[y == label].mean(axis=0) for label in np.unique(y)])
+        return self
+
+    def transform(self, X):
+        return X @ self.means_.T
+
+
 @pytest.mark.parametrize(
     "step",
     [
@@ -366,8 +377,12 @@ def test_every_classifier_of_scikit_learn_can_be_bounded(name):
         ColumnTransformer([("select", SelectKBest(k=2), slice(0, 5))]),
         make_pipeline(StandardScaler(), SelectKBest(k=2)),
         make_pipeline(FeatureUnion([("inside", make_pipeline(SelectKBest(k=2)))])),
+        FrozenEstimator(SelectKBest(k=2).fit(X, NOISE)),
+        FeatureUnion([("frozen", FrozenEstimator(SelectKBest(k=2).fit(X, NOISE)))]),
+        FrozenEstimator(make_pipeline(StandardScaler(), SelectKBest(k=2)).fit(X, NOISE)),
+        MeansOfClasses(),
     ],
-    ids=["union", "columns", "pipeline", "nested"],
+    ids=["union", "columns", "pipeline", "nested", "frozen", "frozen in", "frozen around", "own"],
 )
 def test_steps_that_saw_the_labels_are_refused_at_any_depth(step):
     fitted = make_pipeline(step, TREE).fit(X, NOISE)

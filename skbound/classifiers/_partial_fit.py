@@ -15,7 +15,7 @@ from skbound.bounds import resolve_bound
 from skbound.classifiers._calls import Calls
 from skbound.classifiers._certified import as_before_on_error
 from skbound.classifiers._parameters import check_class_weight, check_parameters
-from skbound.classifiers._pretrained import check_init_from
+from skbound.classifiers._pretrained import check_init_from, check_not_seen
 from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.protocols import Progressive, resolve_protocol
 from skbound.protocols._stream import Stream
@@ -49,8 +49,7 @@ class PartialFitMixin:
         return super().__getattr__(name)
 
     @available_if(_can_partial_fit)
-    # Tokenizers and regularizers come from the user, and check themselves.
-    @fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y, classes=None):
         """Evaluate fresh rows with the newest net, then train on them too.
 
@@ -109,6 +108,7 @@ class PartialFitMixin:
             check_class_weight(self.class_weight, known)
             tokenizer = resolve_tokenizer(self.tokenizer, X.ndim)
             check_init_from(self, X)
+            check_not_seen(self, X, np.arange(len(X)))
             calls = Calls.first(self, X, y) if calls is None else calls.with_fresh_rows(X, y)
             learner = TransformerLearner(self, tokenizer, calls.X, calls.y, None, calls.seed, known)
             if calls.stream is None:

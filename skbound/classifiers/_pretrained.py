@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
@@ -10,7 +12,16 @@ from skbound.architectures import resolve_architecture
 from skbound.protocols._mixture import canonical_rows
 from skbound.tokenizers import resolve_tokenizer
 
-__all__ = ["STARTED_EARLIER", "check_init_from", "copy_weights", "fitted_start"]
+__all__ = [
+    "STARTED_EARLIER",
+    "check_init_from",
+    "check_not_seen",
+    "copy_weights",
+    "fitted_start",
+]
+
+# Of the rows that a fit keeps, as many may meet certified ones by chance, beside equal rows.
+_BY_CHANCE = 3
 
 STARTED_EARLIER = (
     "Training started from a net that was fitted before, with its scaling of the rows, and none of "
@@ -88,6 +99,47 @@ def check_init_from(params, X):
                 f"{n_known} of {len(X)} rows were trained on by init_from already, so they cannot "
                 f"be certified. Leave them out, or use protocol=None."
             )
+
+
+def check_not_seen(params, X, certified):
+    """Refuse to certify on rows that an earlier fit was trained on, as far as it has kept them.
+
+    Parameters
+    ----------
+    params : TransformerClassifier
+        Whose ``init_from`` is looked at, and that one's own.
+    X : ndarray of shape (n_samples, ...)
+        Validated rows.
+    certified : ndarray of int
+        Which of them may be certified.
+
+    Raises
+    ------
+    ValueError
+        If more of the kept rows are among the certified ones than of other rows, which may equal
+        certified ones where there are few different rows.
+    """
+    earlier = fitted_start(params.init_from)
+    if earlier is None:
+        return
+    rows = [row.tobytes() for row in canonical_rows(X)]
+    times = Counter(rows[place] for place in certified)
+    others = np.setdiff1d(np.arange(len(rows)), certified)
+    # Where all rows are certified, a row equals another one if it is there twice.
+    equal = [times[rows[i]] > 0 for i in others] if len(others) else [times[r] > 1 for r in rows]
+    natural = float(np.mean(equal))
+    while earlier is not None and vars(earlier).get("_few_rows") is not None:
+        kept = canonical_rows(earlier._few_rows[0])
+        n_seen = sum(times[row.tobytes()] > 0 for row in kept)
+        spread = 3.0 * np.sqrt(len(kept) * natural * (1.0 - natural))
+        if n_seen > len(kept) * natural + spread + _BY_CHANCE:
+            raise ValueError(
+                f"init_from must not have seen the rows that are certified, but {n_seen} of "
+                f"{len(kept)} rows that it was trained on and has kept are among them. Leave out "
+                f"its rows, or use protocol=None; where both fits are to have these rows, give "
+                f"both the same protocol and random_state, so that they certify on the same rows."
+            )
+        earlier = fitted_start(earlier.init_from)
 
 
 def copy_weights(module, earlier, classes):

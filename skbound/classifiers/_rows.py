@@ -13,6 +13,22 @@ __all__ = ["LabelledRows"]
 _ROUNDING = 1e-9
 
 
+# Equal rows up to these are not worth a word.
+_REPEATS, _REPEATS_ANYWAY = 0.03, 3
+
+
+def _repeats(X, positions, codes):
+    """Return how many rows equal an earlier one with the same label, where X can tell."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        X = X.to_numpy()
+    if not isinstance(X, np.ndarray):
+        return 0
+    # One at a time: the data may be on disk.
+    rows = (X[place] for place in positions)
+    keys = (tuple(np.ravel(row)) if X.dtype == object else row.tobytes() for row in rows)
+    return len(codes) - len({hash(pair) for pair in zip(keys, codes.tolist(), strict=True)})
+
+
 class LabelledRows:
     """Data with labels and weights; rows of weight zero are absent.
 
@@ -61,6 +77,13 @@ class LabelledRows:
             absent = f"{len(y) - self.n_samples} rows of weight zero are absent from the sample."
             self.assumptions = (*self.assumptions, absent)
         self.n_classes = len(self.classes)
+        n_repeats = _repeats(X, self.positions, self.codes)
+        if n_repeats > max(_REPEATS_ANYWAY, int(_REPEATS * self.n_samples)):
+            self.assumptions = (
+                *self.assumptions,
+                f"{n_repeats} of {self.n_samples} rows equal an earlier row, with its label. "
+                f"That must be chance, and not copies made before fit, as by oversampling.",
+            )
 
     def inputs(self, rows):
         """Return rows as they were given.

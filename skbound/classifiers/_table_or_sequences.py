@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
-from skbound._inputs import check_columns, from_torch
+from skbound._inputs import check_columns, check_numbers, from_torch
 
 __all__ = ["TableOrSequencesMixin"]
 
@@ -17,20 +17,15 @@ class TableOrSequencesMixin:
         """Return X as an array of finite numbers with two or three dimensions."""
         X = from_torch(X, "X")
         check_columns(X)
+        check_numbers(X)
         if not hasattr(X, "columns") and getattr(X, "ndim", None) is None:
-            X = _as_array(X)
+            X = np.asarray(X)
         ndim = getattr(X, "ndim", 2)
         if ndim > 3:
             raise ValueError(
                 f"X must have two dimensions (n_samples, n_features) or three dimensions "
-                f"(n_samples, n_tokens, n_features), got {ndim}. Images with channels go in "
-                f"as flat rows, X.reshape(len(X), -1), with "
-                f"tokenizer=PatchTokenizer(image_shape=(rows, columns, channels))."
-            )
-        if getattr(getattr(X, "dtype", None), "kind", "") in "mM":
-            raise ValueError(
-                f"X must hold numbers, got {X.dtype}. Turn times into numbers that mean something, "
-                f"such as days since a date or hours of the day."
+                f"(n_samples, n_tokens, n_features), got {ndim}. Images with channels go in flat: "
+                f"X.reshape(len(X), -1), with tokenizer=PatchTokenizer(image_shape=X.shape[1:])."
             )
         accepted = {"dtype": [np.float64, np.float32], "ensure_min_samples": 2 if reset else 1}
         if ndim == 3:
@@ -70,14 +65,3 @@ class TableOrSequencesMixin:
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
-
-
-def _as_array(X):
-    try:
-        return np.asarray(X)
-    except ValueError as error:
-        raise ValueError(
-            f"All rows of X must have the same shape, but as an array: {error} Fill short rows up "
-            f"with a number that stands for nothing, and name it: TokenTokenizer(padding_id=0) for "
-            f"ids, SequenceTokenizer(padding_value=0.0) for sequences."
-        ) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from numbers import Integral, Real
 
 import numpy as np
@@ -17,7 +18,7 @@ from skbound.classifiers._measured import MeasuredMixin
 from skbound.classifiers._net_predictions import NetPredictionsMixin
 from skbound.classifiers._parameters import check_class_weight, check_parameters
 from skbound.classifiers._partial_fit import PartialFitMixin
-from skbound.classifiers._pretrained import check_init_from
+from skbound.classifiers._pretrained import check_init_from, check_not_seen
 from skbound.classifiers._table_or_sequences import TableOrSequencesMixin
 from skbound.classifiers._transformer_learner import TransformerLearner
 from skbound.tokenizers import resolve_tokenizer
@@ -88,8 +89,8 @@ class TransformerClassifier(
         Fitted on other rows: training starts from its weights and keeps its scaling of the rows.
         Depth, width, heads, pooling, architecture and shape of a row must be the same; for other
         classes the last linear map starts afresh. The certificate then assumes that no certified
-        row took part in the earlier fit. Searches clone it, which undoes its fit unless it is
-        wrapped in ``sklearn.frozen.FrozenEstimator``.
+        row took part in the earlier fit; what that has kept of its rows is checked. Searches clone
+        it, which undoes its fit unless it is wrapped in ``sklearn.frozen.FrozenEstimator``.
     protocol : str, None or protocol object, default="auto"
         How the rows are spent, by name or as an object of :mod:`skbound.protocols` with parameters
         of its own. "auto" sets some rows aside; with fewer than 10,000 it trains five nets, which
@@ -294,8 +295,7 @@ class TransformerClassifier(
             params["architecture"] = resolve_architecture(architecture)
         return super().set_params(**params)
 
-    # Tokenizers and regularizers come from the user, and check themselves.
-    @fit_context(prefer_skip_nested_validation=False)
+    @fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y, sample_weight=None):
         """Train on a part of the rows and certify on the rest.
 
@@ -333,8 +333,18 @@ class TransformerClassifier(
             check_class_weight(self.class_weight, np.unique(y))
             seed = draw_seed(self.random_state)
             learner = TransformerLearner(self, tokenizer, X, y, weights, seed)
+            if self.init_from is not None and self.protocol is not None:
+                check_not_seen(self, X, _may_be_certified(protocol, learner.positions, seed))
             fit, evidence = protocol.run(learner, seed)
             vars(self).pop("_calls", None)
             self._keep(fit, learner)
             self._record(fit, evidence)
         return self
+
+
+def _may_be_certified(protocol, positions, seed):
+    """Return the rows that a protocol says it certifies, or all where it does not say."""
+    if not hasattr(protocol, "split"):
+        return positions
+    # A copy, whose generator may move on.
+    return positions[copy.deepcopy(protocol).split(len(positions), seed)[1]]

@@ -11,9 +11,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 import joblib
+from joblib.externals.loky.cloudpickle_wrapper import dumps as by_value
 
 from skbound.exceptions import SkboundWarning
 from skbound.model_selection._identity import identity, same_labels
@@ -140,7 +142,11 @@ def _digest(content: Any) -> bytes:
 def _write(result: Any, path: Path) -> None:
     """Write a file that is whole as soon as it has its name."""
     content = io.BytesIO()
-    joblib.dump(result, content)
+    try:
+        joblib.dump(result, content)
+    except PicklingError:
+        # A worker does not find the classes of the program that was started.
+        content = io.BytesIO(by_value(result))
     handle, unfinished = tempfile.mkstemp(".unfinished", path.stem, path.parent)
     try:
         with open(handle, "wb") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
+from inspect import signature
 from numbers import Integral
 
 from sklearn.feature_selection import SelectorMixin, VarianceThreshold
@@ -90,7 +91,8 @@ def _inside_pipeline(pipeline) -> list[Found]:
     if supervised:
         why = (
             f"The pipeline steps {supervised} have learnt from the labels of certified rows, so no "
-            f"bound holds. Use BoundedClassifier(pipeline), which fits them after the split."
+            f"bound holds. Use BoundedClassifier(pipeline), which fits them after the split; a "
+            f"frozen step that has learnt from other rows is applied to the rows before fit."
         )
     elif in_front and isinstance(last, FrozenEstimator):
         why = (
@@ -106,6 +108,8 @@ def _inside_pipeline(pipeline) -> list[Found]:
 
 def _learns_from_labels(step) -> bool:
     """Say whether a step, or one at any depth inside it, has seen the labels."""
+    if isinstance(step, FrozenEstimator):
+        return _learns_from_labels(step.estimator)
     inside = [
         part
         for name in ("steps", "transformer_list", "transformers_", "transformers")
@@ -117,7 +121,11 @@ def _learns_from_labels(step) -> bool:
         return True
     # Selectors do not say that they need labels, since some score functions do without.
     selects = isinstance(step, SelectorMixin) and not isinstance(step, VarianceThreshold)
-    return selects or get_tags(step).target_tags.required
+    if selects or get_tags(step).target_tags.required:
+        return True
+    # A user's own step may not say so, but it cannot be fitted without them.
+    y = signature(step.fit).parameters.get("y") if hasattr(step, "fit") else None
+    return y is not None and y.default is y.empty
 
 
 def _inside_search(search) -> list[Found]:

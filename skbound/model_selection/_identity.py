@@ -12,6 +12,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from skbound import __version__
 from skbound._inputs import from_torch
 
 __all__ = ["identity", "same_labels"]
@@ -67,8 +68,8 @@ def same_labels(y: np.ndarray) -> str:
 @functools.cache
 def _software() -> list[str]:
     """Return the versions that decide what a fit gives, and whether it can be read again."""
-    packages = "skbound", "numpy", "scikit-learn", "skorch", "torch"
-    return [f"python {platform.python_version()}", *(f"{p} {version(p)}" for p in packages)]
+    packages = [f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "skorch", "torch")]
+    return [f"skbound {__version__}", f"python {platform.python_version()}", *packages]
 
 
 def _description(value: Any) -> Any:
@@ -76,13 +77,11 @@ def _description(value: Any) -> Any:
     if isinstance(value, type):
         return _code(value)
     if hasattr(value, "named_parameters"):
-        # A module of torch, which is not imported here.
+        # A module of torch, which pickle writes in another way each time.
         weights = value.state_dict()
-        return _code(type(value)), [
-            (name, from_torch(weights[name], name)) for name in sorted(weights)
-        ]
+        return _code(type(value)), [(name, _description(weights[name])) for name in sorted(weights)]
     if hasattr(value, "detach"):
-        return from_torch(value, "a tensor")
+        return str(value.dtype), from_torch(value, "a parameter")
     if hasattr(value, "module_"):
         # A net of skorch: beside its module, only the way there.
         return _code(type(value)), _description(value.module_)

@@ -42,7 +42,8 @@ def resolve_tokenizer(tokenizer, ndim):
     Raises
     ------
     ValueError
-        If the name is unknown or the tokenizer does not fit the data's shape.
+        If the name is unknown, or the tokenizer has wrong parameters or does not fit the data's
+        shape.
     TypeError
         If an object is no tokenizer.
     """
@@ -71,4 +72,7 @@ def resolve_tokenizer(tokenizer, ndim):
             f"{type(chosen).__name__} takes {taken[0]}-dimensional data, got {ndim} "
             f"dimensions. Use tokenizer='auto', or reshape X."
         )
+    if hasattr(chosen, "_validate_params"):
+        # Its own fit leaves that to the estimator around it.
+        chosen._validate_params()
     return chosen

@@ -60,7 +60,7 @@ BAD_DATA = {
     "NaN in y": (X, _with(Y, 3, np.nan), "y contains NaN"),
     "None in y": (X, np.array([None, *Y[1:].tolist()], dtype=object), "y contains NaN or None"),
     "several outputs": (X, np.column_stack([Y, Y]), "y should be a 1d array"),
-    "times": (np.full((120, 2), np.datetime64("2020-01-01")), Y, "hours of the day"),
+    "times": (np.full((120, 2), np.datetime64("2020-01-01")), Y, "days since another"),
     "rows of unequal length": ([[1.0] * (1 + i % 3) for i in range(120)], Y, "padding_id=0"),
     "images with channels": (X.reshape(30, 2, 2, 4), Y[:30], "image_shape="),
     "text": (np.full((120, 2), "a"), Y, "could not convert string to float|dtype='numeric'"),

@@ -149,3 +149,45 @@ def test_token_ids_keep_their_numbers():
     model = clone(base).set_params(**STILL, init_from=FrozenEstimator(earlier))
     model.fit(ids[200:] % 17, y[200:])
     assert np.array_equal(model.tokenizer_.vocabulary_, earlier.tokenizer_.vocabulary_)
+
+
+SEEN = r"rows that it was trained on and has kept are among them. Leave out"
+ALL = ["holdout", "auto", "progressive", "compression", "pac_bayes", "recursive_pac_bayes",
+       "description_length", "cross_fit", "frozen_features"]  # fmt: skip
+
+
+def on(start, **params):
+    return clone(SMALL).set_params(init_from=FrozenEstimator(start), max_epochs=1, **params)
+
+
+@pytest.mark.parametrize("protocol", ALL)
+def test_a_start_that_has_seen_certified_rows_is_refused(earlier, protocol):
+    # With labels by coin flips, a start that knows them by heart was certified an error of .07.
+    for rows, labels in ((EARLY, LABELS[:900]), (np.r_[X, EARLY], LABELS[np.r_[900:1500, :900]])):
+        model = on(earlier, protocol=protocol, random_state=5)
+        with pytest.raises(ValueError, match=SEEN):
+            model.fit(rows, labels)
+        assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_partial_fit_looks_too_and_so_does_a_start_of_a_start(earlier):
+    model = on(earlier, protocol="progressive")
+    with pytest.raises(ValueError, match=SEEN):
+        model.partial_fit(EARLY, LABELS[:900], classes=range(10))
+    with pytest.raises(ValueError, match=SEEN):
+        on(on(earlier).fit(X, Y), random_state=5).fit(EARLY, LABELS[:900])
+
+
+def test_a_start_that_certified_on_the_same_rows_is_taken(earlier):
+    assert on(earlier).fit(EARLY, LABELS[:900]).n_samples_certified_ == 180
+    assert on(earlier, protocol=None, random_state=5).fit(EARLY, LABELS[:900]).n_samples_fit_ == 900
+
+
+@pytest.mark.parametrize("n_values", [1, 2, 4])
+@pytest.mark.parametrize("protocol", ["holdout", "compression"])
+def test_rows_that_are_equal_by_nature_are_taken(n_values, protocol):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, n_values, size=(600, 4)).astype(float)
+    labels = rng.integers(0, 2, 600)
+    start = clone(SMALL).set_params(max_epochs=1).fit(rows[:300], labels[:300])
+    on(start, protocol=protocol, random_state=5).fit(rows[300:], labels[300:])

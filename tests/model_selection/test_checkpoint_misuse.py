@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import FitFailedWarning
@@ -72,6 +73,8 @@ DIFFERENT = {
     ],
     "in a dict": [{"a": [START[0]]}, {"a": [START[1]]}],
     "generators": [np.random.RandomState(0), np.random.RandomState(1)],
+    "tensors": [torch.ones(2), torch.zeros(2)],
+    "modules": [torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)],
     "seeds": [Counted(random_state=0), Counted(random_state=1)],
 }
 
