@@ -136,7 +136,7 @@ def check_numbers(X):
     text = _first_text(X)
     if text is not None:
         raise ValueError(
-            f"X must hold numbers, got text: could not convert {text!r} to float. Encode "
+            f"X must hold numbers, got text: could not convert string to float: {text!r}. Encode "
             f"categories, for example with OneHotEncoder, and words by numbers for "
             f"tokenizer='tokens'."
         )
