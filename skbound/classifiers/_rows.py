@@ -26,7 +26,11 @@ def _repeats(X, positions, codes):
     # One at a time: the data may be on disk.
     rows = (X[place] for place in positions)
     keys = (tuple(np.ravel(row)) if X.dtype == object else row.tobytes() for row in rows)
-    return len(codes) - len({hash(pair) for pair in zip(keys, codes.tolist(), strict=True)})
+    try:
+        return len(codes) - len({hash(pair) for pair in zip(keys, codes.tolist(), strict=True)})
+    except TypeError:
+        # Objects such as lists, which are equal or not for reasons of their own.
+        return 0
 
 
 class LabelledRows:

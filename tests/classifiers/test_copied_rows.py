@@ -5,6 +5,9 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.tree import DecisionTreeClassifier
 
 from skbound import BoundedClassifier, TransformerClassifier
@@ -51,3 +54,18 @@ def test_equal_rows_with_other_labels_or_without_weight_are_no_copies():
     assert said(NET, twice, np.r_[Y, Y], if_absent) == []
     assert said(NET, np.r_[X, X[:3]], np.r_[Y, Y[:3]]) == []
     assert len(said(NET, np.r_[X, X[:4]], np.r_[Y, Y[:4]])) == 1
+
+
+def test_rows_of_objects_that_have_no_hash_are_left_to_the_classifier():
+    rows = np.empty((120, 1), dtype=object)
+    rows[:, 0] = [{"length": i % 7} for i in range(120)]
+    model = make_pipeline(
+        FunctionTransformer(dict_column), DictVectorizer(sparse=False), DecisionTreeClassifier()
+    )
+    labels = np.arange(120) % 7 > 3
+    fitted = BoundedClassifier(model, random_state=0).fit(rows, labels)
+    assert fitted.generalization_bound_ < 0.2
+
+
+def dict_column(rows):
+    return list(rows[:, 0])

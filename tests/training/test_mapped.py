@@ -63,9 +63,7 @@ def test_the_same_net(mapped, params):
 
 def test_the_same_search(mapped):
     found = [
-        BoundSearch(
-            SMALL, {"width": [8, 16]}, random_state=0, n_jobs=n_jobs
-        ).fit(rows, Y)
+        BoundSearch(SMALL, {"width": [8, 16]}, random_state=0, n_jobs=n_jobs).fit(rows, Y)
         for rows, n_jobs in ((X, None), (mapped(X), 2))
     ]
     assert found[0].certificate_ == found[1].certificate_
