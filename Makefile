@@ -38,7 +38,7 @@ demo: $(STAMP)-test
 	$(RUN) skbound $(ARGS)
 
 test: $(STAMP)-test
-	$(RUN) pytest -q -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(RUN) pytest -q $(PYTEST_ARGS)
 
 audit: $(STAMP)-test
 	SKBOUND_REFITS=400 $(RUN) pytest -q tests/test_refits.py $(PYTEST_ARGS)
