@@ -90,7 +90,7 @@ class PartialFitMixin:
             If data or parameters are unusable, more rows than that were in an earlier call, or
             what must stay was changed; the estimator is then as it was before.
         AttributeError
-            With a protocol other than ``Progressive(predictor="mixture")``.
+            With a protocol other than ``Progressive(predictor="gibbs")``.
         """
         # scikit-learn's decorator leaves this out once there is a fit.
         self._validate_params()

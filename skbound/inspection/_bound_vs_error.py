@@ -53,7 +53,7 @@ class BoundVsErrorDisplay:
         Parameters
         ----------
         search : BoundSearch
-            Fitted with ``return_estimators=True``.
+            Fitted with ``choose_by="bound", return_estimators=True``.
         X, y : array-like
             Rows that were not given to the search.
         ax : matplotlib Axes or None, default=None
@@ -73,7 +73,7 @@ class BoundVsErrorDisplay:
         if not hasattr(search, "estimators_"):
             raise ValueError(
                 "The search must keep its candidates, but it kept only the best. Fit it again "
-                "with BoundSearch(return_estimators=True)."
+                "with BoundSearch(choose_by='bound', return_estimators=True)."
             )
         errors = [
             np.nan if model is None else 1.0 - accuracy_score(y, model.predict(X))

@@ -204,7 +204,7 @@ def the_only_one(inside) -> Found:
     Raises
     ------
     ValueError
-        If there is none, a wrapper changes its predictions, or or something else stands in the way.
+        If there is none, a wrapper changes its predictions, or something else stands in the way.
     """
     if not inside:
         raise ValueError(
