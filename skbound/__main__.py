@@ -11,6 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import GridSearchCV, ParameterGrid, train_test_split
 
 from skbound import BoundSearch, TransformerClassifier
+from skbound.bounds._certificate import rounded_up
 
 GRID: dict[str, list] = {
     "depth": [1, 2, 3],
@@ -59,7 +60,7 @@ def main(argv: list[str] | None = None) -> None:
     print(f"\n{search.certificate_.statement()}\n{search.choice_}")
     print(
         f"\nIts error on the {len(y_test)} rows put away, read only now: "
-        f"{test_error:.4f} (certificate {search.best_bound_:.4f}).\n"
+        f"{test_error:.4f} (certificate {rounded_up(search.best_bound_)}).\n"
         f"Picture: {options.picture}"
     )
     if options.cross_validate:

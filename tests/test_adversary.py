@@ -309,6 +309,10 @@ def test_bounds_are_computed_when_asked_for_at_the_level_of_the_fit():
     expected = model.bounds_["binomial"].value
     assert expected == BinomialBound()(model.evidence_, 0.05).value
     assert model.set_params(delta=0.5).bounds_["binomial"].value == expected
+    # Nor does another level or bound come into it by a look that was not paid for.
+    assert certify(model.set_params(bound="kl")) == model.certificate_
+    assert -bound_scorer(model) == model.generalization_bound_
+    assert certify(model, delta=0.5).delta == 0.5
     assert "bounds_" not in vars(model)
 
 

@@ -13,8 +13,12 @@ from torch.utils.data import Dataset
 __all__ = ["LabelledTensors", "RowsOnDisk", "is_on_disk"]
 
 
+# Smaller ones are read at once: joblib maps the arrays that it hands to workers.
+LARGE = 2**28
+
+
 def is_on_disk(X: Any) -> bool:
-    """Whether an array is, or looks into, a memory-mapped file.
+    """Whether an array of 256 MiB or more is, or looks into, a memory-mapped file.
 
     Parameters
     ----------
@@ -26,6 +30,8 @@ def is_on_disk(X: Any) -> bool:
     bool
         A check of scikit-learn turns a ``numpy.memmap`` into a plain array that looks into it.
     """
+    if getattr(X, "nbytes", 0) < LARGE:
+        return False
     while X is not None:
         if isinstance(X, np.memmap):
             return True

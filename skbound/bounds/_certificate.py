@@ -90,7 +90,7 @@ class Certificate:
 
     def __repr__(self) -> str:
         return (
-            f"Certificate({self.value:.4f}, name={self.name!r}, loss={self.loss!r}, "
+            f"Certificate({rounded_up(self.value)}, name={self.name!r}, loss={self.loss!r}, "
             f"delta={self.delta:g}, n_certified={self.n_certified}, "
             f"n_candidates={self.n_candidates}, vacuous={self.vacuous})"
         )
@@ -117,14 +117,14 @@ class Certificate:
                 f"Nothing is certified: {self.reason or 'no rows were set aside'} "
                 f"The bound is 1, which always holds."
             )
-        shown = min(1.0, math.ceil(self.value * 1e4) / 1e4)
+        shown = rounded_up(min(1.0, self.value))
         bounded, mean = _LOSS_IN_WORDS[self.loss]
         seen = ""
         if "empirical_loss" in self.terms:
             seen = f" ({mean} there {self.terms['empirical_loss']:.4f})"
         text = (
             f"With probability at least {_percent(self.delta)} % over the sample and the "
-            f"fit, the {bounded}{self.over} is at most {shown:.4f}, by the {self.method}. "
+            f"fit, the {bounded}{self.over} is at most {shown}, by the {self.method}. "
             f"{self.spent}{seen}."
         )
         if self.n_candidates > 1 and self.share is None:
@@ -146,6 +146,22 @@ class Certificate:
         elif self.vacuous:
             text += " This is vacuous: the loss never exceeds 1."
         return " ".join([text, *self.caveats])
+
+
+def rounded_up(value: float) -> str:
+    """Write a bound with four digits, none of which makes it smaller.
+
+    Parameters
+    ----------
+    value : float
+        Finite.
+
+    Returns
+    -------
+    str
+        At least `value`.
+    """
+    return f"{math.ceil(value * 1e4) / 1e4:.4f}"
 
 
 def _percent(delta: float) -> str:

@@ -134,6 +134,8 @@ class CertifiedMixin(FitHintMixin):
     def _certify(self, evidence):
         """Compute every certificate from `evidence`."""
         self.evidence_ = evidence
+        # What the fit was certified by, whatever its parameter is set to later.
+        self._bound = self.bound
         if evidence.n_certified == 0:
             self.certificate_ = no_certificate(evidence, self.delta)
         else:

@@ -14,7 +14,7 @@ from skbound.exceptions import MissingEvidenceError
 from skbound.inspection import DIAGNOSTICS_NEED, Diagnostics
 from skbound.measures import measure
 
-__all__ = ["MeasuredMixin", "a_few_rows", "training_margins"]
+__all__ = ["MeasuredMixin", "a_few_rows", "training_error", "training_margins"]
 
 # Margins of more rows than these tell nothing new.
 _MOST_MARGINS = 10_000
@@ -41,7 +41,8 @@ class MeasuredMixin:
         """Numbers about the net: norms, ranks, margins, gradients, attention, Lipschitz constants.
 
         Computed when asked for, on 128 training rows that the fit has kept. None of them is a
-        bound on the error.
+        bound on the error. Where several nets answer together, errors are those of all of them
+        and the rest is about the last.
         """
         check_is_fitted(self)
         probe = None
@@ -54,6 +55,8 @@ class MeasuredMixin:
             certificate_value=self.generalization_bound_,
             delta=self.certificate_.delta,
             n_rows=0 if probe is None else probe.n_samples,
+            training_error=self._training_error,
+            params=self.get_params(deep=False),
         )
 
     def _net_record(self, X=None, y=None, *, needs=()):
@@ -115,6 +118,30 @@ def training_margins(model, X, codes):
     own = np.take_along_axis(logits, codes[:, None], axis=1)[:, 0]
     np.put_along_axis(logits, codes[:, None], -np.inf, axis=1)
     return own - logits.max(axis=1)
+
+
+def training_error(several, X, codes):
+    """Return the error of several nets together, on at most 10,000 rows that all trained on.
+
+    Parameters
+    ----------
+    several : TransformerEnsemble or TransformerMixture
+        What predict uses.
+    X : ndarray of shape (n_samples, ...)
+        Rows that the last of them was trained on.
+    codes : ndarray of int of shape (n_samples,)
+        Numbers of their classes.
+
+    Returns
+    -------
+    float
+        NaN where the nets were trained on different rows.
+    """
+    last = several.parts[-1]
+    if not all(np.array_equal(part.rows, last.rows) for part in several.parts):
+        return float("nan")
+    rows = _some(len(codes), _MOST_MARGINS)
+    return float(np.mean(several.logits(X[rows]).argmax(axis=1) != codes[rows]))
 
 
 def a_few_rows(X, codes):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 from scipy.special import softmax
 from sklearn.utils.validation import check_is_fitted
 
 from skbound.classifiers._fitted_transformer import FittedTransformer
-from skbound.classifiers._measured import a_few_rows, training_margins
+from skbound.classifiers._measured import a_few_rows, training_error, training_margins
 
 __all__ = ["NetPredictionsMixin"]
 
@@ -33,9 +34,14 @@ class NetPredictionsMixin:
         self.n_iter_ = len(self.history_)
         self._initial = last.initial
         self._margins = self._few_rows = None
+        self._training_error = float("nan")
         if last.rows is not None:
             X, codes = learner.X[learner.positions[last.rows]], learner.codes[last.rows]
             self._margins = training_margins(last, X, codes)
+            if not single:
+                self._training_error = training_error(fit.model, X, codes)
+            elif self._margins is not None:
+                self._training_error = float(np.mean(self._margins <= 0.0))
             self._few_rows = a_few_rows(X, codes)
 
     def predict(self, X):

@@ -15,22 +15,28 @@ _ROUNDING = 1e-9
 
 # Equal rows up to these are not worth a word.
 _REPEATS, _REPEATS_ANYWAY = 0.03, 3
+# So many rows are looked at: copies show among them, and more would take longer than they tell.
+_LOOKED_AT = 2**17
 
 
 def _repeats(X, positions, codes):
-    """Return how many rows equal an earlier one with the same label, where X can tell."""
+    """Return how many rows are looked at, and how many equal an earlier one with its label."""
     if hasattr(X, "columns") and hasattr(X, "to_numpy"):
         X = X.to_numpy()
     if not isinstance(X, np.ndarray):
-        return 0
+        return 0, 0
+    if len(codes) > _LOOKED_AT:
+        some = np.sort(np.random.default_rng(0).choice(len(codes), _LOOKED_AT, replace=False))
+        positions, codes = positions[some], codes[some]
     # One at a time: the data may be on disk.
     rows = (X[place] for place in positions)
     keys = (tuple(np.ravel(row)) if X.dtype == object else row.tobytes() for row in rows)
     try:
-        return len(codes) - len({hash(pair) for pair in zip(keys, codes.tolist(), strict=True)})
+        distinct = {hash(pair) for pair in zip(keys, codes.tolist(), strict=True)}
     except TypeError:
         # Objects such as lists, which are equal or not for reasons of their own.
-        return 0
+        return 0, 0
+    return len(codes), len(codes) - len(distinct)
 
 
 class LabelledRows:
@@ -81,11 +87,11 @@ class LabelledRows:
             absent = f"{len(y) - self.n_samples} rows of weight zero are absent from the sample."
             self.assumptions = (*self.assumptions, absent)
         self.n_classes = len(self.classes)
-        n_repeats = _repeats(X, self.positions, self.codes)
-        if n_repeats > max(_REPEATS_ANYWAY, int(_REPEATS * self.n_samples)):
+        n_rows, n_repeats = _repeats(X, self.positions, self.codes)
+        if n_repeats > max(_REPEATS_ANYWAY, int(_REPEATS * n_rows)):
             self.assumptions = (
                 *self.assumptions,
-                f"{n_repeats} of {self.n_samples} rows equal an earlier row, with its label. "
+                f"{n_repeats} of {n_rows} rows equal an earlier row, with its label. "
                 f"That must be chance, and not copies made before fit, as by oversampling.",
             )
 

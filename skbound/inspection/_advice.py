@@ -117,70 +117,90 @@ def _about_the_fit(d: Any) -> list[Suggestion]:
             f"The error is {training:.3f} on training rows and {held_out:.3f} on {n} rows held "
             f"out, more than {_CLEAR:g} standard errors ({error:.3f}) apart."
         )
-        return [
-            Suggestion(title=title, reason=reason, params=params)
-            for title, params in (
-                ("Regularise by dropout.", {"dropout": 0.2}),
-                ("Regularise by weight decay.", {"weight_decay": 0.3}),
-                ("Stop early.", {"early_stopping": True}),
-                ("Smooth the labels.", {"label_smoothing": 0.1}),
-                ("Take a smaller net.", {"depth": 1, "width": 32}),
-            )
-        ]
+        return _those_that_change(
+            d.params,
+            reason,
+            {
+                "Regularise by dropout.": {"dropout": _at_least(d, "dropout", 0.2, 0.1, 0.5)},
+                "Regularise by weight decay.": {
+                    "weight_decay": _at_least(d, "weight_decay", 0.3, 0.3, 1.0)
+                },
+                "Stop early.": {"early_stopping": True},
+                "Smooth the labels.": {
+                    "label_smoothing": _at_least(d, "label_smoothing", 0.1, 0.1, 0.2)
+                },
+                "Take a smaller net.": {"depth": max(1, d.params["depth"] // 2), **_narrower(d)},
+            },
+        )
     if training > 0.5 * chance:
         reason = (
             f"The error on training rows is {training:.3f}, more than half of the {chance:.3f} of "
             f"always predicting the most frequent class: the net has not learnt the rows it saw."
         )
-        return [
-            Suggestion(title=title, reason=reason, params=params)
-            for title, params in (
-                ("Train longer.", {"max_epochs": 160}),
-                ("Take larger steps.", {"lr": 5e-3}),
-                ("Take a larger net.", {"depth": 4, "width": 128}),
-            )
-        ]
+        return _those_that_change(
+            d.params,
+            reason,
+            {
+                "Train longer.": {"max_epochs": 4 * d.params["max_epochs"]},
+                "Take larger steps.": {"lr": 2.5 * d.params["lr"]},
+                "Take a larger net.": {
+                    "depth": 2 * d.params["depth"], "width": 2 * d.params["width"]
+                },
+            },
+        )  # fmt: skip
     return []
+
+
+def _at_least(d: Any, name: str, start: float, step: float, most: float) -> float:
+    """Return a value to try that is larger than the fit's own, up to the most that makes sense."""
+    own = d.params[name]
+    return start if own < start else max(own, min(most, round(own + step, 10)))
+
+
+def _narrower(d: Any) -> dict[str, int]:
+    """Return half the width, which the heads must divide."""
+    heads = d.params["n_heads"]
+    return {"width": max(heads, d.params["width"] // 2 // heads * heads)}
+
+
+def _those_that_change(own: Any, reason: str, tried: dict[str, dict[str, Any]]) -> list[Suggestion]:
+    """Return suggestions without what the fit had already."""
+    changed = {
+        title: {name: value for name, value in params.items() if value != own[name]}
+        for title, params in tried.items()
+    }
+    return [
+        Suggestion(title=title, reason=reason, params=params)
+        for title, params in changed.items()
+        if params
+    ]
 
 
 def _about_the_net(d: Any) -> list[Suggestion]:
     table, found = d.to_frame(), []
     grown = table[table["spectral_growth"] > _GROWN]
     if len(grown):
-        found.append(
-            Suggestion(
-                title="Hold spectral norms down.",
-                reason=(
-                    f"The spectral norm of {', '.join(grown.index)} has grown more than "
-                    f"{_GROWN:g} times since the start."
-                ),
-                params={"weight_decay": 0.3},
-            )
+        reason = (
+            f"The spectral norm of {', '.join(grown.index)} has grown more than {_GROWN:g} times "
+            f"since the start."
         )
+        decay = {"weight_decay": _at_least(d, "weight_decay", 0.3, 0.3, 1.0)}
+        found += _those_that_change(d.params, reason, {"Hold spectral norms down.": decay})
     share = d.get("attention_entropy_share", float("nan"))
     if share > _FLAT:
-        found.append(
-            Suggestion(
-                title="Ask whether attention is of use.",
-                reason=(
-                    f"The entropy of attention is {share:.0%} of the largest possible one (limit "
-                    f"{_FLAT:.0%}): it hardly chooses among tokens."
-                ),
-                params={"depth": 1},
-            )
+        reason = (
+            f"The entropy of attention is {share:.0%} of the largest possible one (limit "
+            f"{_FLAT:.0%}): it hardly chooses among tokens."
         )
+        shallow = {"depth": max(1, d.params["depth"] // 2)}
+        found += _those_that_change(d.params, reason, {"Ask whether attention is of use.": shallow})
     inputs = table.loc[table["role"] == "head", ["input_rank", "n_inputs"]]
     if len(inputs) and inputs["input_rank"].iloc[0] < _NARROW * inputs["n_inputs"].iloc[0]:
-        found.append(
-            Suggestion(
-                title="Take a narrower net.",
-                reason=(
-                    f"What the last layer reads fills {inputs['input_rank'].iloc[0]:.1f} of "
-                    f"{inputs['n_inputs'].iloc[0]} directions (limit {_NARROW:.0%})."
-                ),
-                params={"width": 32},
-            )
+        reason = (
+            f"What the last layer reads fills {inputs['input_rank'].iloc[0]:.1f} of "
+            f"{inputs['n_inputs'].iloc[0]} directions (limit {_NARROW:.0%})."
         )
+        found += _those_that_change(d.params, reason, {"Take a narrower net.": _narrower(d)})
     return found
 
 

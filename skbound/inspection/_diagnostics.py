@@ -42,6 +42,11 @@ class Diagnostics(Mapping[str, float]):
         The fit's own certificate, and its level.
     n_rows : int
         Training rows that gradients, features, attention and Jacobians were measured on.
+    training_error : float
+        Of what ``predict`` uses, on rows that all of it was trained on; NaN where several nets
+        answer that were trained on different rows, or nothing is known.
+    params : mapping of str to object
+        Parameters of the classifier, which suggestions start from.
     """
 
     net: NetRecord
@@ -49,6 +54,8 @@ class Diagnostics(Mapping[str, float]):
     certificate_value: float
     delta: float
     n_rows: int
+    training_error: float
+    params: Mapping[str, Any]
 
     def __getitem__(self, name: str) -> float:
         return self._numbers[name]
@@ -68,12 +75,11 @@ class Diagnostics(Mapping[str, float]):
         """All global numbers; NaN for what could not be had, as `reasons` says."""
         net, nan = self.net, float("nan")
         margins = net.margins
-        training = nan if margins is None else float(np.mean(margins <= 0.0))
         held_out = nan if self.evidence.evaluated is None else self.evidence.evaluated.error
         numbers = {
-            "training_error": training,
+            "training_error": self.training_error,
             "held_out_error": held_out,
-            "gap": held_out - training,
+            "gap": held_out - self.training_error,
             "certificate": self.certificate_value,
             "weight_norm": math.sqrt(math.fsum(s.frobenius_norm**2 for s in net.layers)),
             "distance_from_start": _distance(net.layers),
@@ -153,8 +159,11 @@ class Diagnostics(Mapping[str, float]):
     def suggest_interventions(self, target: float | None = None) -> list[Suggestion]:
         """Say what the numbers may suggest, each with its reason.
 
-        Rules of thumb, none of which follows from a theorem; what they suggest is worth a try by
-        a search on the training side (:func:`skbound.model_selection.search_advice`).
+        Rules of thumb, none of which follows from a theorem. Some of them read the error on the
+        certified rows: a fit with other parameters that were chosen so, certified on the same rows,
+        is a choice that nobody has paid for. What is suggested is tried validly by a search on
+        the training side (:func:`skbound.model_selection.search_advice`), which asks a first fit
+        that has not read those rows.
 
         Parameters
         ----------

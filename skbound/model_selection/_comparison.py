@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
 from skbound.bounds import Certificate
+from skbound.bounds._certificate import rounded_up
 from skbound.model_selection._find import (
     find_certified,
     steps_caveat,
@@ -176,7 +177,9 @@ class Comparison:
         return {name: self._sentence(name, row) for name, row in self.rows.items()}
 
     def _sentence(self, name: str, row: Compared) -> str:
-        figures = f"{self.measured} {row.error:.4f}, certificate {row.certificate.value:.4f}"
+        figures = (
+            f"{self.measured} {row.error:.4f}, certificate {rounded_up(row.certificate.value)}"
+        )
         if name == "none":
             return f"none: {figures}."
         low, high = row.interval

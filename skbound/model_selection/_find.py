@@ -283,10 +283,10 @@ def certificate_of(found: Found, bound=None, delta=None, n_candidates=None):
         # What further choices leave of it.
         share *= evidence.n_candidates / total
     evidence = replace(evidence, n_candidates=total, share=share, caveats=steps_caveat(found.steps))
-    delta = estimator.delta if delta is None else delta
+    delta = estimator.certificate_.delta if delta is None else delta
     if not isinstance(delta, float | int) or not 0.0 < delta < 1.0:
         raise ValueError(f"delta must lie in (0, 1), got {delta!r}.")
-    chosen = resolve_bound(estimator.bound if bound is None else bound, evidence)
+    chosen = resolve_bound(estimator._bound if bound is None else bound, evidence)
     if evidence.n_certified == 0:
         return no_certificate(evidence, delta)
     return chosen(evidence, delta)

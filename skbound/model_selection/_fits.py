@@ -81,8 +81,9 @@ class Fits:
         smallest = np.inf
         with tqdm(total=len(candidates), desc=what, disable=not self.verbose) as bar:
             for outcome in parallel(tasks):
-                smallest = np.fmin(smallest, outcome.bound)
-                bar.set_postfix(smallest_bound=f"{smallest:.4f}")
+                # No bound: none holds before the choice is paid for.
+                smallest = np.fmin(smallest, outcome.error)
+                bar.set_postfix(smallest_error=f"{smallest:.4f}")
                 bar.update()
                 yield outcome
 

@@ -108,7 +108,7 @@ class BoundScorer:
         return -float(_REDUCERS[self.reduce](values))
 
     def _value(self, found, n_parts):
-        delta = found.estimator.delta if self.delta is None else self.delta
+        delta = found.estimator.certificate_.delta if self.delta is None else self.delta
         recorded = found.n_candidates * found.estimator.evidence_.n_candidates
         n_candidates = self.n_candidates * recorded
         return float(certificate_of(found, self.bound, delta / n_parts, n_candidates))

@@ -81,7 +81,7 @@ class BoundSearch(
         Candidates fitted side by side, through joblib. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
         Chooses the certified rows and seeds whatever the candidates leave unseeded. With a
-        `checkpoint` it should be an int, or nothing is found again.
+        `checkpoint` it must be an int, or nothing would be found again.
     error_score : "raise" or nan, default=nan
         Whether a failing candidate raises, or costs only itself. It counts among the K either way.
     return_estimators : bool, default=False
@@ -269,6 +269,12 @@ class BoundSearch(
     def _check_parameters(self):
         if self.error_score != "raise" and not np.isnan(self.error_score):
             raise ValueError(f"error_score must be 'raise' or nan, got {self.error_score!r}.")
+        if self.checkpoint is not None and not isinstance(self.random_state, Integral):
+            raise ValueError(
+                f"With a checkpoint, random_state must be an int, got {self.random_state!r}: with "
+                f"other seeds and other certified rows nothing would be found again, and each run "
+                f"would pay for those before it."
+            )
         on_training_side = self.choose_by == "training_side"
         if self.strategy in ("halving", "racing") and not on_training_side:
             raise ValueError(

@@ -22,8 +22,7 @@ class BoundMonitor(Monitor):
     Parameters
     ----------
     n_certified : int or None, default=None
-        Rows that will be certified, by default a fifth of all; None takes the number of validation
-        rows.
+        Rows that will be certified; None takes the number of validation rows.
     delta : float, default=0.05
         As for the classifier, in [1e-300, 1).
 
@@ -44,7 +43,7 @@ class BoundMonitor(Monitor):
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> clf = TransformerClassifier(
     ...     depth=1, width=8, max_epochs=3, early_stopping=True, random_state=0,
-    ...     callbacks=[BoundMonitor(n_certified=114)],
+    ...     callbacks=[BoundMonitor(n_certified=228)],
     ... ).fit(X, y)
     >>> all(row["estimated_bound"] > row["estimated_error"] for row in clf.history_)
     True

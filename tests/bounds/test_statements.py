@@ -117,3 +117,12 @@ def test_a_last_predictor_is_not_taken_for_a_holdout():
     last = replace(evidence_of(SAMPLE), protocol="progressive")
     with pytest.raises(MissingEvidenceError, match=r"but protocol=Progressive\(predictor='last'\)"):
         resolve_bound("progressive", last)
+
+
+@pytest.mark.parametrize("value", [0.24463130294539834, 0.5, 1e-9, 0.99991, 1.00001])
+def test_what_is_shown_is_no_smaller_than_the_bound(value):
+    sample = Sample(np.arange(100), np.arange(100) < 20)
+    evidence = Evidence(protocol="holdout", n_fit=9, majority_share=0.5, certified=sample)
+    shown = replace(certificates(evidence, 0.05)["binomial"], value=value)
+    assert float(re.search(r"Certificate\(([0-9.]+)", repr(shown))[1]) >= value
+    assert float(re.search(r"is at most ([0-9.]+[0-9])", shown.statement())[1]) >= min(1.0, value)

@@ -2,6 +2,7 @@
 
 import math
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from skbound.exceptions import MissingEvidenceError
 from skbound.inspection import Diagnostics, Suggestion, rows_needed
 from skbound.measures import MEASURES, measure_all
 from skbound.model_selection import search_advice
+from skbound.protocols import Holdout
 
 X, Y = load_breast_cancer(return_X_y=True)
 SMALL = TransformerClassifier(
@@ -170,3 +172,50 @@ def test_rows_of_every_kind(tokenizer):
     found = measure_all(clf, X, y, [MEASURES["jacobian_norm"]])
     # Ids are looked up: nothing can be differentiated by them, and that is said.
     assert ("token ids" in found.not_computed.get("jacobian_norm", "")) == (tokenizer == "tokens")
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"depth": 1, "width": 16, "dropout": 0.3, "weight_decay": 0.5, "label_smoothing": 0.15},
+        {"depth": 3, "width": 32, "dropout": 0.5, "weight_decay": 1.0, "label_smoothing": 0.2},
+        {"depth": 1, "width": 2, "early_stopping": True},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("overfitted", [True, False])
+def test_advice_goes_where_its_title_says(params, overfitted):
+    fitted = clone(SMALL).set_params(n_heads=2, **params).fit(X[:150], Y[:150])
+    found = fitted.diagnostics_
+    errors = (0.0, 0.5) if overfitted else (0.5, 0.5)
+    evaluated = found.evidence.certified
+    wrong = np.arange(evaluated.n_samples) < errors[1] * evaluated.n_samples
+    evidence = replace(found.evidence, certified=replace(evaluated, zero_one=wrong * 1.0))
+    advice = replace(found, training_error=errors[0], evidence=evidence).suggest_interventions()
+    assert advice
+    own = fitted.get_params()
+    for suggestion in advice:
+        for name, value in suggestion.params.items():
+            assert value != own[name]
+            fewer = any(word in suggestion.title for word in ("smaller", "narrower", "attention"))
+            assert (value < own[name]) == fewer, suggestion
+        if suggestion.params:
+            clone(fitted).set_params(**suggestion.params).fit(X[:150], Y[:150])
+
+
+def test_errors_are_those_of_what_predict_uses():
+    rows = np.random.default_rng(1).normal(size=(200, 5))
+    labels = np.random.default_rng(2).integers(2, size=200)
+    together = clone(SMALL).set_params(protocol=Holdout(n_members=3), max_epochs=20)
+    together.fit(rows, labels)
+    certified = together.evidence_.certified.rows
+    trained = np.setdiff1d(np.arange(200), certified)
+    wrong = together.predict(rows) != labels
+    found = together.diagnostics_
+    assert found["training_error"] == wrong[trained].mean()
+    assert found["held_out_error"] == wrong[certified].mean()
+    assert found["gap"] == found["held_out_error"] - found["training_error"]
+    apart = clone(SMALL).set_params(protocol="progressive").fit(rows, labels).diagnostics_
+    # Its nets have seen different rows: no row tells what all of them learnt by heart.
+    assert np.isnan(apart["training_error"])
+    assert np.isnan(apart["gap"])

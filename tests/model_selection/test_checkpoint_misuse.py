@@ -42,6 +42,14 @@ def fitted(folder, depths=(1, 2), rows=X, labels=Y, weights=None, **settings):
     return search.fit(rows, labels, weights)
 
 
+@pytest.mark.parametrize("random_state", [None, np.random.RandomState(0)])
+def test_a_checkpoint_needs_a_seed_that_can_be_repeated(tmp_path, random_state):
+    with pytest.raises(ValueError, match="random_state must be an int"):
+        fitted(tmp_path, random_state=random_state)
+    assert LOG == []
+    assert not list(tmp_path.iterdir())
+
+
 def tiny(**params):
     return TransformerClassifier(depth=1, width=8, max_epochs=1, protocol=None, **params)
 

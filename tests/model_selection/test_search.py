@@ -214,4 +214,4 @@ def test_progress_is_shown_on_request(capsys):
     BoundSearch(
         TREE, {"estimator__max_depth": [1, 2]}, choose_by="bound", random_state=0, verbose=1
     ).fit(X, Y)
-    assert "smallest_bound" in capsys.readouterr().err
+    assert "smallest_error" in capsys.readouterr().err

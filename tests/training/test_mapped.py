@@ -6,6 +6,7 @@ import torch
 from sklearn.base import clone
 
 from skbound import BoundSearch, TransformerClassifier
+from skbound._training import _mapped
 from skbound._training._mapped import LabelledTensors, RowsOnDisk, is_on_disk
 from skbound.regularizers import Mixup
 from skbound.tokenizers import PatchTokenizer, TableTokenizer, TokenTokenizer
@@ -19,7 +20,9 @@ SMALL = TransformerClassifier(
 
 
 @pytest.fixture
-def mapped(tmp_path):
+def mapped(tmp_path, monkeypatch):
+    monkeypatch.setattr(_mapped, "LARGE", 0)
+
     def write(rows):
         np.save(tmp_path / "rows.npy", rows)
         return np.load(tmp_path / "rows.npy", mmap_mode="r")
@@ -27,13 +30,16 @@ def mapped(tmp_path):
     return write
 
 
-def test_who_is_on_disk(mapped):
+def test_who_is_on_disk(mapped, monkeypatch):
     rows = mapped(X)
     assert is_on_disk(rows)
     assert is_on_disk(np.asarray(rows)[5:])
     assert not is_on_disk(X)
     assert not is_on_disk(rows[np.array([1, 2])] + 0.0)
     assert not is_on_disk(None)
+    # As joblib maps what it hands to workers: reading it again each epoch would take time.
+    monkeypatch.setattr(_mapped, "LARGE", X.nbytes + 1)
+    assert not is_on_disk(rows)
 
 
 @pytest.mark.parametrize(
